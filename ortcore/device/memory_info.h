@@ -1,0 +1,13 @@
+/* Where memory is. ortc_memory_info of the C ABI is the one representation. */
+#ifndef ORTCORE_DEVICE_MEMORY_INFO_H
+#define ORTCORE_DEVICE_MEMORY_INFO_H
+
+#include <ortcore/base/status.h>
+
+extern const ortc_memory_info memory_info_cpu;             /* "Cpu", device allocator */
+static inline bool memory_info_is_host(const ortc_memory_info *info) {
+  return info->device_type == ORTC_DEVICE_CPU || info->device_mem_type == ORTC_DEVICE_MEM_HOST_ACCESSIBLE;
+}
+const char *memory_info_device_name(const ortc_memory_info *info);   /* "cpu", "cuda", "gpu", "npu", "dml" */
+
+#endif

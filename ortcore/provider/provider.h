@@ -1,0 +1,43 @@
+/* A provider: devices, and kernels for operators on them. The CPU's kernels are the `run` of ops/; a plugin brings a table of its own. */
+#ifndef ORTCORE_PROVIDER_PROVIDER_H
+#define ORTCORE_PROVIDER_PROVIDER_H
+
+#include <ortcore/ops/op.h>
+
+typedef struct kernel_row {
+  const char *op, *domain;                                  /* domain NULL: ai.onnx */
+  int since;                                                /* first opset served */
+  typeset types;                                            /* of the first input */
+  bool (*supports)(const node *n, const fact *const *in);   /* NULL: all */
+  status (*specialise)(specialise_ctx *c, void **out_spec);
+  status (*launch)(kernel_ctx *k, void *stream);
+} kernel_row;
+
+/* What the core lends a plugin, and what a plugin gives the core. Both check that the other was built from the same sources. */
+typedef struct provider_host {
+  size_t size;
+  const char *build_id;
+  status (*make_status)(ortc_status_code code, const char *format, ...);
+  void (*log)(ortc_severity severity, const char *location, const char *message);
+} provider_host;
+
+typedef struct provider {
+  size_t size;
+  const char *build_id;
+  const char *name;                                         /* "CUDAExecutionProvider" */
+  int (*device_count)(const char **out_why_not);            /* 0 and a reason where there is none */
+  size_t kernel_count;
+  const kernel_row *kernels;
+} provider;
+
+/* The plugin's one exported function. */
+typedef const provider *(*provider_entry_fn)(const provider_host *host);
+#define PROVIDER_ENTRY "ortcore_provider"
+
+/* Opens the plugin beside libortcore.so on first use. NULL with the reason in *out_why_not if it cannot serve. */
+const provider *provider_cuda(const char **out_why_not);
+/* In priority order, the CPU last; NULL out of range. */
+const char *provider_available(size_t index);
+bool provider_is_known(const char *name);
+
+#endif

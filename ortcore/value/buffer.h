@@ -1,0 +1,25 @@
+/* A counted block of memory: owned (from an allocator), imported or borrowed (with a release callback). */
+#ifndef ORTCORE_VALUE_BUFFER_H
+#define ORTCORE_VALUE_BUFFER_H
+
+#include <ortcore/device/allocator.h>
+
+typedef struct buffer buffer;
+struct buffer {
+  _Atomic int64_t references;
+  void *data;
+  size_t bytes;
+  ortc_memory_info info;
+  ortc_allocator *allocator;                               /* owned memory only; retained */
+  ortc_release_fn release;                                 /* borrowed memory only */
+  void *user;
+  int64_t strings;                                         /* number of rcstr * to release with the memory */
+};
+
+status buffer_create(ortc_allocator *allocator, size_t bytes, buffer **out) MUST_CHECK;   /* NULL: the default allocator */
+status buffer_create_strings(ortc_allocator *allocator, int64_t count, buffer **out) MUST_CHECK;   /* zeroed: all "" */
+status buffer_borrow(const ortc_memory_info *info, void *data, size_t bytes, ortc_release_fn release, void *user, buffer **out) MUST_CHECK;
+buffer *buffer_retain(buffer *b);
+void buffer_release(buffer *b);
+
+#endif
