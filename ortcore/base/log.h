@@ -5,6 +5,10 @@
 #include <ortcore.h>
 #include <stdbool.h>
 
+/* One setting for the process. The callback is called with no lock held; NULL restores stderr. */
+void log_set_callback(ortc_log_fn callback, void *user);
+void log_set_severity(ortc_severity severity);             /* the least that is written; ORTC_WARNING at first */
+ortc_severity log_get_severity(void);
 bool log_enabled(ortc_severity severity);
 void log_write(ortc_severity severity, const char *logid, const char *location, const char *format, ...) __attribute__((format(printf, 4, 5)));
 

@@ -4,6 +4,11 @@
 
 #include <ortcore.h>
 
+struct ortc_status {
+  ortc_status_code code;
+  char *message;
+  char *node;                                              /* NULL: not of a node */
+};
 typedef ortc_status *status;
 
 #define OK ((status)NULL)
@@ -17,6 +22,8 @@ status status_out_of_memory(void) MUST_CHECK;
 status status_context(status s, const char *format, ...) PRINTF_LIKE(2, 3) MUST_CHECK;
 /* Remembers the node (once: the innermost stays). NULL stays NULL. */
 status status_at_node(status s, const char *node) MUST_CHECK;
+
+void status_release(status s);                             /* NULL is fine */
 
 #define TRY(expression) do { status try_status_ = (expression); if (try_status_) return try_status_; } while (0)
 /* return ERROR(INVALID_ARGUMENT, "axis %d ...", axis); */
