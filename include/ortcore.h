@@ -215,6 +215,10 @@ ORTC_API int64_t ortc_value_get_count(const ortc_value *value);                 
 ORTC_API size_t ortc_value_get_bytes(const ortc_value *value);                   /* tensor data; 0 for strings */
 ORTC_API void *ortc_value_get_data(ortc_value *value);                           /* NULL without elements, and for strings */
 ORTC_API void ortc_value_get_memory_info(const ortc_value *value, ortc_memory_info *out_info);
+/* Memory that must not be written (a read-only array, a DLPack tensor that says so): the value is refused as an output and as the
+ * destination of a copy. Holds for every value over that memory, and cannot be undone. */
+ORTC_API bool ortc_value_is_read_only(const ortc_value *value);
+ORTC_API void ortc_value_set_read_only(ortc_value *value);
 /* "tensor(float)", "seq(tensor(int64))", "map(string,tensor(float))", "optional(...)", "sparse_tensor(float)". Caller's buffer;
  * returns the length without the NUL, as snprintf does. */
 ORTC_API size_t ortc_value_format_type(const ortc_value *value, char *buffer, size_t capacity);
