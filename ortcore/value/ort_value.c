@@ -60,18 +60,13 @@ status ort_value_create_tensor(ortc_allocator *allocator, dtype type, int rank, 
 
 /* ---- Sequences ---- */
 
-static const char *kind_name(const ortc_value *v) {
-  static const char *const names[] = {"an empty optional", "a tensor", "a sparse tensor", "a sequence", "a map"};
-  return v->kind < sizeof names / sizeof *names ? names[v->kind] : "unknown";
-}
-
 /* Items are tensors or maps, all of one kind and element type. `first` is NULL in an empty sequence, which accepts what its type says. */
 static status check_item(dtype type, const ortc_value *first, int64_t index, const ortc_value *item) {
   if (!item || (item->kind != ORTC_VALUE_TENSOR && item->kind != ORTC_VALUE_MAP)) {
-    return ERROR(INVALID_ARGUMENT, "sequence: item %" PRId64 " is %s; the items of a sequence are tensors or maps", index, item ? kind_name(item) : "NULL");
+    return ERROR(INVALID_ARGUMENT, "sequence: item %" PRId64 " is %s; the items of a sequence are tensors or maps", index, ort_value_kind_name(item));
   }
   if (first && first->kind != item->kind) {
-    return ERROR(INVALID_ARGUMENT, "sequence: item %" PRId64 " is %s, but the first item is %s", index, kind_name(item), kind_name(first));
+    return ERROR(INVALID_ARGUMENT, "sequence: item %" PRId64 " is %s, but the first item is %s", index, ort_value_kind_name(item), ort_value_kind_name(first));
   }
   if (type != ORTC_UNDEFINED && item->view.type != type) {
     return ERROR(INVALID_ARGUMENT, "sequence: item %" PRId64 " has elements of type %s, but the sequence's are %s", index, dtype_name(item->view.type), dtype_name(type));
@@ -155,7 +150,7 @@ status ort_value_insert_item(ortc_value *sequence, int64_t position, ortc_value 
 status ort_value_create_map(ortc_value *keys, ortc_value *values, ortc_value **out) {
   *out = NULL;
   if (keys->kind != ORTC_VALUE_TENSOR || values->kind != ORTC_VALUE_TENSOR) {
-    return ERROR(INVALID_ARGUMENT, "map: keys are %s and values are %s; both must be 1-D tensors", kind_name(keys), kind_name(values));
+    return ERROR(INVALID_ARGUMENT, "map: keys are %s and values are %s; both must be 1-D tensors", ort_value_kind_name(keys), ort_value_kind_name(values));
   }
   if (keys->view.type != ORTC_INT64 && keys->view.type != ORTC_STRING) {
     return ERROR(INVALID_ARGUMENT, "map: keys are of type %s; they must be int64 or string", dtype_name(keys->view.type));

@@ -30,5 +30,17 @@ status ort_value_create_sequence(dtype type, int64_t count, ortc_value *const *i
 status ort_value_insert_item(ortc_value *sequence, int64_t position, ortc_value *item, ortc_value **out) MUST_CHECK;
 status ort_value_create_map(ortc_value *keys, ortc_value *values, ortc_value **out) MUST_CHECK;
 ortc_value *ort_value_none(void);
+/* Values, indices and outer offsets are checked against the dense shape. outer is NULL unless the format is CSR. */
+status ort_value_create_sparse(ortc_sparse_format format, int rank, const int64_t *dims, ortc_value *values, ortc_value *indices, ortc_value *outer,
+                               ortc_value **out) MUST_CHECK;
+
+/* Deep: nothing is shared but immutable strings. A read-only value's clone may be written. */
+status ort_value_clone(const ortc_value *v, ortc_value **out) MUST_CHECK;
+/* Between tensors of one type and number of elements. */
+status ort_value_copy_into(const ortc_value *from, ortc_value *to) MUST_CHECK;
+status ort_value_reshape(ortc_value *v, int rank, const int64_t *dims, ortc_value **out) MUST_CHECK;
+const char *ort_value_kind_name(const ortc_value *v);      /* "a tensor", for messages; NULL is "NULL" */
+/* "tensor(float)", "seq(map(int64,tensor(float)))"; the length without the NUL, as snprintf. */
+size_t ort_value_format_type(const ortc_value *v, char *text, size_t capacity);
 
 #endif
