@@ -12,12 +12,13 @@ struct ortc_status {
 typedef ortc_status *status;
 
 #define OK ((status)NULL)
+#define NEVER_NULL __attribute__((returns_nonnull))
 #define MUST_CHECK __attribute__((warn_unused_result))
 #define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
 
 /* Never returns NULL: without memory for the text it returns a static OUT_OF_MEMORY status. */
-status status_make(ortc_status_code code, const char *format, ...) PRINTF_LIKE(2, 3) MUST_CHECK;
-status status_out_of_memory(void) MUST_CHECK;
+status status_make(ortc_status_code code, const char *format, ...) PRINTF_LIKE(2, 3) NEVER_NULL MUST_CHECK;
+status status_out_of_memory(void) NEVER_NULL MUST_CHECK;
 /* Puts "<text>: " in front of the message. NULL stays NULL. */
 status status_context(status s, const char *format, ...) PRINTF_LIKE(2, 3) MUST_CHECK;
 /* Remembers the node (once: the innermost stays). NULL stays NULL. */
