@@ -1,0 +1,180 @@
+/* Concat and Split. Both see a tensor as rows (all axes before the one they work on) of runs (that axis and all after it). */
+#include <ortcore/ops/movement.h>
+
+#include <inttypes.h>
+#include <ortcore/base/checked.h>
+
+typedef struct concat_params {
+  int64_t axis;
+  int64_t split_count;                                     /* Split: entries of the attribute 'split' */
+  const int64_t *split;
+} concat_params;
+
+static status concat_prepare(prepare_ctx *c, void **out_params) {
+  concat_params *p = ZONE_NEW(c->memory, concat_params);
+  if (!p) return status_out_of_memory();
+  p->axis = attr_int_or(c->node, "axis", 0);
+  p->split = attr_ints(c->node, "split", &p->split_count);
+  *out_params = p;
+  return OK;
+}
+
+/* ---- Concat ---- */
+
+/* Dims of the result, growing input by input; the first call (i == 0) starts them. */
+static status concat_add(int i, int axis, int rank, const dim *in, int in_rank, dim *out) {
+  char given[DIMS_TEXT], so_far[DIMS_TEXT];
+  if (in_rank != rank) return ERROR(INVALID_ARGUMENT, "input %d has rank %d, but input 0 has rank %d", i, in_rank, rank);
+  for (int d = 0; d < rank; ++d) {
+    if (i == 0) out[d] = in[d];
+    else if (d == axis && dim_known(in[d]) && dim_known(out[d])) {
+      if (checked_add(out[d], in[d], &out[d])) return ERROR(INVALID_ARGUMENT, "the sum of the sizes along axis %d is too large", axis);
+    } else if (d == axis) out[d] = DIM_UNKNOWN;
+    else if (dim_known(in[d]) && dim_known(out[d]) && in[d] != out[d])
+      return ERROR(INVALID_ARGUMENT, "input %d has shape %s, which differs from %s of the inputs before it on axis %d; only the concatenation axis %d may differ", i,
+                   dims_format(given, sizeof given, rank, in), dims_format(so_far, sizeof so_far, rank, out), d, axis);
+    else if (dim_known(in[d]) || out[d] == DIM_UNKNOWN) out[d] = in[d];
+  }
+  return OK;
+}
+
+static status concat_infer(infer_ctx *c) {
+  int rank = RANK_UNKNOWN, axis;
+  bool complete = true;
+  for (int i = 0; i < c->in_count; ++i) {
+    if (c->in[i] && c->in[i]->rank != RANK_UNKNOWN) rank = c->in[i]->rank;
+    else complete = false;
+  }
+  if (rank == RANK_UNKNOWN) return OK;
+  TRY(axis_normalise(attr_int_or(c->node, "axis", 0), rank, "axis", &axis));
+  if (!complete) {
+    fact_set_rank(c->out[0], rank);
+    return OK;
+  }
+  dim dims[MAX_RANK];
+  for (int i = 0; i < c->in_count; ++i) TRY(concat_add(i, axis, c->in[0]->rank, c->in[i]->dims, c->in[i]->rank, dims));
+  fact_set_shape(c->out[0], rank, dims);
+  return OK;
+}
+
+static status concat_run(kernel_ctx *k) {
+  const concat_params *p = k->params;
+  const tensor *first = k->in[0];
+  int64_t dims[MAX_RANK];
+  int axis;
+  tensor *out;
+  TRY(axis_normalise(p->axis, first->rank, "axis", &axis));
+  for (int i = 0; i < k->in_count; ++i) TRY(concat_add(i, axis, first->rank, k->in[i]->dims, k->in[i]->rank, dims));
+  TRY(kernel_output(k, 0, first->rank, dims, &out));
+  if (!out || out->count == 0) return OK;
+  int64_t inner = dims_product(dims, axis + 1, first->rank);
+  strided_copy c = {.bits = dtype_bits(out->type), .rank = 2, .to = out->data, .dims[0] = dims_product(dims, 0, axis), .to_strides = {dims[axis] * inner, 1}, .from_strides[1] = 1};
+  for (int i = 0; i < k->in_count; ++i) {
+    c.from = k->in[i]->data;
+    c.dims[1] = c.from_strides[0] = k->in[i]->dims[axis] * inner;
+    copy_strided(k->threads, &c);
+    c.to_offset += c.dims[1];
+  }
+  tensor_moved(out);
+  return OK;
+}
+
+/* ---- Split ---- */
+
+/* Where the sizes come from: an attribute (before opset 13), an input, or equal parts. */
+typedef struct split_sizes {
+  const int64_t *attribute;
+  const tensor *input;
+  int64_t part;
+} split_sizes;
+
+static int64_t split_size(const split_sizes *s, int64_t i, int64_t count, int64_t n) {
+  if (s->attribute) return s->attribute[i];
+  if (s->input) return integer_at(s->input, i);
+  return i < count - 1 ? s->part : n - s->part * (count - 1);
+}
+
+/* Checks the sizes of `count` parts against the `n` elements of the axis. */
+static status split_check(split_sizes *s, int64_t given, int64_t count, int64_t n, int axis, int since) {
+  int64_t sum = 0;
+  if (s->attribute || s->input) {
+    if (given != count) return ERROR(INVALID_ARGUMENT, "'split' has %" PRId64 " entries for %" PRId64 " outputs", given, count);
+  } else {
+    if (since < 18 && n % count) return ERROR(INVALID_ARGUMENT, "axis %d has %" PRId64 " elements, which cannot be split into %" PRId64 " equal parts; give the sizes in 'split'", axis, n, count);
+    s->part = (n + count - 1) / count;
+    if (s->part * (count - 1) > n) return ERROR(INVALID_ARGUMENT, "axis %d has %" PRId64 " elements, too few for %" PRId64 " parts of %" PRId64, axis, n, count, s->part);
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t size = split_size(s, i, count, n);
+    if (size < 0) return ERROR(INVALID_ARGUMENT, "entry %" PRId64 " of 'split' is negative: %" PRId64, i, size);
+    if (checked_add(sum, size, &sum)) return ERROR(INVALID_ARGUMENT, "the sum of 'split' is too large");
+  }
+  if (sum != n) return ERROR(INVALID_ARGUMENT, "the sizes in 'split' sum to %" PRId64 ", but axis %d has %" PRId64 " elements", sum, axis, n);
+  return OK;
+}
+
+static status split_infer(infer_ctx *c) {
+  const fact *data = c->in[0], *input = c->op->since >= 13 ? infer_in(c, 1) : NULL;
+  if (data->rank == RANK_UNKNOWN) return OK;
+  int axis;
+  TRY(axis_normalise(attr_int_or(c->node, "axis", 0), data->rank, "axis", &axis));
+  split_sizes s = {0};
+  int64_t given = 0, n = data->dims[axis];
+  if (input) {
+    s.input = input->value;
+    given = s.input ? s.input->count : 0;
+  } else {
+    s.attribute = attr_ints(c->node, "split", &given);
+  }
+  bool listed = s.attribute || s.input, known = listed || (!input && dim_known(n));
+  if (dim_known(n) && known) TRY(split_check(&s, given, c->out_count, n, axis, c->op->since));
+  dim dims[MAX_RANK];
+  for (int d = 0; d < data->rank; ++d) dims[d] = data->dims[d];
+  for (int i = 0; i < c->out_count; ++i) {
+    if (!c->out[i]) continue;
+    dims[axis] = known && (!listed || i < given) ? split_size(&s, i, c->out_count, n) : DIM_UNKNOWN;
+    fact_set_shape(c->out[i], data->rank, dims);
+  }
+  return OK;
+}
+
+static status split_prepare(prepare_ctx *c, void **out_params) {
+  int64_t parts = attr_int_or(c->node, "num_outputs", c->out_count);
+  if (parts != c->out_count) return ERROR(INVALID_GRAPH, "attribute 'num_outputs' is %" PRId64 ", but the node has %d outputs", parts, c->out_count);
+  return concat_prepare(c, out_params);
+}
+
+static status split_run(kernel_ctx *k) {
+  const concat_params *p = k->params;
+  const tensor *in = k->in[0];
+  int64_t dims[MAX_RANK];
+  int axis;
+  TRY(axis_normalise(p->axis, in->rank, "axis", &axis));
+  split_sizes s = {.attribute = p->split, .input = kernel_in(k, 1)};
+  int64_t n = in->dims[axis], inner = dims_product(in->dims, axis + 1, in->rank);
+  TRY(split_check(&s, s.input ? s.input->count : p->split_count, k->out_count, n, axis, k->node->op->since));
+  strided_copy c = {.bits = dtype_bits(in->type), .rank = 2, .from = in->data, .dims[0] = dims_product(in->dims, 0, axis), .from_strides = {n * inner, 1}, .to_strides[1] = 1};
+  for (int d = 0; d < in->rank; ++d) dims[d] = in->dims[d];
+  for (int i = 0; i < k->out_count; ++i) {
+    tensor *out;
+    dims[axis] = split_size(&s, i, k->out_count, n);
+    TRY(kernel_output(k, i, in->rank, dims, &out));
+    c.dims[1] = c.to_strides[0] = dims[axis] * inner;
+    if (out && out->count) {
+      c.to = out->data;
+      copy_strided(k->threads, &c);
+      tensor_moved(out);
+    }
+    c.from_offset += c.dims[1];
+  }
+  return OK;
+}
+
+#define SPLIT .T = TS_ALL, .infer = split_infer, .prepare = split_prepare, .run = split_run
+
+OP_FAMILY(concat) = {
+  {.name = "Concat", .since = 4, .signature = "inputs:T* -> concat_result:T", .T = TS_ALL, .infer = concat_infer, .prepare = concat_prepare, .run = concat_run},
+  {.name = "Split", .since = 2, .signature = "input:T -> outputs:T*", SPLIT},
+  {.name = "Split", .since = 13, .signature = "input:T split:i64? -> outputs:T*", SPLIT},
+  {.name = "Split", .since = 18, .signature = "input:T split:i64? -> outputs:T*", SPLIT},
+  {0}};

@@ -1,0 +1,74 @@
+/* What the operators that move data share: lists of integers from inputs and attributes, axes, indices. */
+#ifndef ORTCORE_OPS_MOVEMENT_H
+#define ORTCORE_OPS_MOVEMENT_H
+
+#include <ortcore/kernels/cpu/combine.h>
+#include <ortcore/kernels/cpu/copy.h>
+#include <ortcore/ops/op.h>
+#include <string.h>
+
+/* Element i of an int32 or int64 tensor. */
+static inline int64_t integer_at(const tensor *t, int64_t i) {
+  return t->type == ORTC_INT32 ? ((const int32_t *)t->data)[i] : ((const int64_t *)t->data)[i];
+}
+
+/* A short list: a shape, axes, pads. */
+typedef struct integers {
+  int count;
+  int64_t at[2 * MAX_RANK];
+} integers;
+
+/* From an int32 or int64 input of rank 0 or 1; `what` names it in errors. */
+status integers_from_tensor(const tensor *t, const char *what, integers *out) MUST_CHECK;
+/* From an attribute: *out_present is false, and the list empty, if the node has none of that name. */
+status integers_from_attr(const node *n, const char *name, integers *out, bool *out_present) MUST_CHECK;
+/* From a constant input. False if the contents are not known (or too long, which run reports). */
+bool integers_from_fact(const fact *f, integers *out);
+/* How many entries a 1-D integer input has, or -1. */
+int64_t integers_count(const fact *f);
+
+/* Makes every axis non-negative; an axis out of range or named twice is an error. */
+status axes_normalise(integers *axes, int rank, const char *what) MUST_CHECK;
+
+/* Input i of a run, or an error that says it is missing. Optional inputs are fetched with `kernel_in`. */
+static inline const tensor *kernel_in(const kernel_ctx *k, int32_t i) { return i < k->in_count ? k->in[i] : NULL; }
+static inline const fact *infer_in(const infer_ctx *c, int32_t i) { return i < c->in_count ? c->in[i] : NULL; }
+
+/* Every index lies in [-n, n), or an error that names the first one that does not. */
+status indices_check(const tensor *indices, int64_t n, int axis) MUST_CHECK;
+/* For GatherElements and ScatterElements: `indices` has data's rank, is no larger on the other axes, and holds valid indices. */
+status elements_check(const tensor *data, const tensor *indices, int axis) MUST_CHECK;
+/* A negative index counts from the end. */
+static inline int64_t index_wrap(int64_t index, int64_t n) { return index < 0 ? index + n : index; }
+
+/* Types whose elements are whole bytes. */
+#define TS_WHOLE (TS_ALL & ~TS_SUBBYTE)
+
+/* memcpy for blocks that are mostly single elements. */
+static inline void move_block(char *to, const char *from, int64_t bytes) {
+  switch (bytes) {
+    case 1: *to = *from; break;
+    case 2: memcpy(to, from, 2); break;
+    case 4: memcpy(to, from, 4); break;
+    case 8: memcpy(to, from, 8); break;
+    case 16: memcpy(to, from, 16); break;
+    default: memcpy(to, from, (size_t)bytes);
+  }
+}
+
+/* The work of a movement kernel is divided among threads so that each moves at least this much. */
+enum { MOVE_BYTES_PER_THREAD = 128 << 10 };
+static inline int64_t move_grain(int64_t bytes_each) { return MOVE_BYTES_PER_THREAD / (bytes_each + 8) + 1; }
+
+/* Strings are counted references: call it once an output's elements have been moved into place. */
+static inline void tensor_moved(tensor *out) {
+  if (out->type == ORTC_STRING) rcstr_retain_n(out->data, out->count);
+}
+
+/* The attribute 'reduction' of the scatters; *out_fn is NULL for none. */
+status scatter_reduction(const node *n, dtype type, combine *out_how, combine_fn *out_fn) MUST_CHECK;
+
+/* A fact without a shape: rank known, dims not. */
+void fact_set_rank(fact *f, int rank);
+
+#endif
