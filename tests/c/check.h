@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int check_failures, check_count;
+static _Atomic int check_failures, check_count;
 
 __attribute__((format(printf, 4, 5), unused))
 static bool check_that(bool holds, const char *file, int line, const char *format, ...) {
