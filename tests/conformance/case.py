@@ -90,7 +90,7 @@ def narrowed(x, dtype):
 
 
 def data(shape, dtype=f32, low=-3, high=3, seed=0):
-    """Reproducible elements in [low, high): floats uniform, integers with both ends cut to the type, bools fair, strings short."""
+    """Reproducible elements in [low, high): floats uniform, unsigned integers from 0, bools fair, strings short."""
     random, dtype = np.random.default_rng([seed, *np.atleast_1d(shape)]), np.dtype(dtype)
     if dtype == boolean:
         return random.integers(0, 2, shape).astype(bool)
