@@ -9,6 +9,7 @@
 static _Atomic uint64_t fail_countdown;                    /* 0: off */
 
 void mem_inject_failure(uint64_t n) { atomic_store(&fail_countdown, n); }
+bool mem_failure_pending(void) { return atomic_load(&fail_countdown) != 0; }
 
 bool mem_fails_now(void) {
   uint64_t left = atomic_load_explicit(&fail_countdown, memory_order_relaxed);

@@ -16,6 +16,7 @@ void mem_free(void *data);                                 /* of any of the abov
 size_t mem_usable_bytes(void *data);                       /* what the heap really set aside for it */
 
 void mem_inject_failure(uint64_t n);                       /* 0: off */
+bool mem_failure_pending(void);                            /* armed, and not yet reached */
 /* Counts one allocation; true if it is the one that must fail. For allocations that the functions above do not make. */
 bool mem_fails_now(void);
 

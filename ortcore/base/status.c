@@ -30,6 +30,7 @@ static status status_new(ortc_status_code code, char *message, char *node) {
 }
 
 /* The formatted text with `tail` behind it, in memory of its own; NULL without memory. */
+__attribute__((nonnull(1, 2)))
 static char *format_text(const char *tail, const char *format, va_list arguments) {
   va_list again;
   va_copy(again, arguments);
