@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ZONE_ALIGNMENT ((size_t)16)
+#define SMALL_ALIGNMENT ((size_t)16)
+#define LARGE_ALIGNMENT ((size_t)64)                       /* a cache line, for packed weights and the like */
+#define LARGE ((size_t)1024)
 #define FIRST_BLOCK ((size_t)4 << 10)
 #define LARGEST_BLOCK ((size_t)1 << 20)
 
@@ -57,17 +59,25 @@ static zone_block *add_block(zone *z, size_t bytes) {
   return block;
 }
 
+/* Where the next `alignment`-aligned byte of the block is; beyond its capacity if there is none. */
+static size_t next_offset(const zone_block *block, size_t alignment) {
+  uintptr_t start = (uintptr_t)block->data;
+  return align_up(start + block->used, alignment) - start;
+}
+
 void *zone_alloc(zone *z, size_t bytes) {
-  if (checked_add(bytes ? bytes : 1, ZONE_ALIGNMENT - 1, &bytes)) return NULL;
-  bytes &= ~(ZONE_ALIGNMENT - 1);
+  size_t alignment = bytes < LARGE ? SMALL_ALIGNMENT : LARGE_ALIGNMENT, most;
+  if (bytes == 0) bytes = 1;
+  if (checked_add(bytes, alignment, &most)) return NULL;   /* with what aligning may cost */
   zone_block *block = z->blocks;
-  if (!block || block->capacity - block->used < bytes) {
-    block = add_block(z, bytes);
+  size_t offset = block ? next_offset(block, alignment) : 0;
+  if (!block || offset > block->capacity || block->capacity - offset < bytes) {
+    block = add_block(z, most);
     if (!block) return NULL;
+    offset = next_offset(block, alignment);
   }
-  void *data = block->data + block->used;
-  block->used += bytes;
-  return data;
+  block->used = offset + bytes;
+  return block->data + offset;
 }
 
 void *zone_alloc_array(zone *z, size_t count, size_t size) {

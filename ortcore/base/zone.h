@@ -1,4 +1,5 @@
-/* Host bump memory: many small allocations, freed together. Not thread-safe. Memory is zeroed and 16-byte aligned. */
+/* Host bump memory: many small allocations, freed together. Not thread-safe. Memory is zeroed and aligned to
+ * 16 bytes, from 1 KB on to 64. */
 #ifndef ORTCORE_BASE_ZONE_H
 #define ORTCORE_BASE_ZONE_H
 

@@ -49,6 +49,10 @@ bool dims_equal(int rank_a, const int64_t *a, int rank_b, const int64_t *b) {
 char *dims_format(char *buffer, size_t capacity, int rank, const int64_t *dims) {
   size_t used = 0;
   if (capacity == 0) return buffer;
+  if (rank < 0) {
+    snprintf(buffer, capacity, "[...]");
+    return buffer;
+  }
   int written = snprintf(buffer, capacity, "[");
   for (int i = 0; i < rank && used + (size_t)written < capacity; ++i) {
     used += (size_t)written;

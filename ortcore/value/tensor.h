@@ -28,7 +28,7 @@ static inline int64_t dims_product(const int64_t *dims, int begin, int end) {
   for (int i = begin; i < end; ++i) n *= dims[i];
   return n;
 }
-/* "[2,3]" into a caller's buffer, which is returned; -1 prints as "?". */
+/* "[2,3]" into a caller's buffer, which is returned; -1 prints as "?", an unknown rank as "[...]". */
 char *dims_format(char *buffer, size_t capacity, int rank, const int64_t *dims);
 #define DIMS_TEXT 256                                      /* a buffer that always suffices (longer texts are cut with "...") */
 

@@ -57,7 +57,7 @@ static void test_zone(void) {
   for (int i = 0; i < 2000; ++i) {
     size_t bytes = (size_t)i * i % 5000;
     blocks[i] = zone_alloc(z, bytes);
-    CHECK((uintptr_t)blocks[i] % 16 == 0);
+    CHECK((uintptr_t)blocks[i] % (bytes < 1024 ? 16 : 64) == 0);
     for (size_t b = 0; b < bytes; ++b) CHECK_INT(blocks[i][b], 0);
     memset(blocks[i], i & 255, bytes);
   }

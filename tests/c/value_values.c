@@ -61,6 +61,19 @@ static void test_bad_tensors(void) {
   CHECK_ERROR(ortc_value_create_tensor(NULL, ORTC_FLOAT, 3, (int64_t[]){0, huge[0], huge[0]}, &v), INVALID_ARGUMENT, "larger");
 }
 
+static void test_dims_text(void) {
+  char text[DIMS_TEXT], small[8];
+  CHECK_TEXT(dims_format(text, sizeof text, 3, (int64_t[]){2, -1, 40}), "[2,?,40]");
+  CHECK_TEXT(dims_format(text, sizeof text, 0, NULL), "[]");
+  CHECK_TEXT(dims_format(text, sizeof text, -1, NULL), "[...]");
+  CHECK_TEXT(dims_format(small, sizeof small, 3, (int64_t[]){100, 200, 300}), "[100...");
+  CHECK_TEXT(dims_format(small, sizeof small, 2, (int64_t[]){100, 20}), "[100...");
+  CHECK_TEXT(dims_format(small, sizeof small, 2, (int64_t[]){10, 20}), "[10,20]");
+  int64_t longest[MAX_RANK];
+  for (int i = 0; i < MAX_RANK; ++i) longest[i] = INT64_MAX;
+  CHECK_INT(strlen(dims_format(text, sizeof text, MAX_RANK, longest)), DIMS_TEXT - 1);
+}
+
 static void count_release(void *user) { atomic_fetch_add((_Atomic int *)user, 1); }
 
 static void test_borrowed(void) {
@@ -293,6 +306,7 @@ static void test_faults(void) {
 int main(void) {
   RUN(test_tensor);
   RUN(test_bad_tensors);
+  RUN(test_dims_text);
   RUN(test_borrowed);
   RUN(test_copies);
   RUN(test_strings);
