@@ -22,16 +22,16 @@ static status concat_prepare(prepare_ctx *c, void **out_params) {
 /* ---- Concat ---- */
 
 /* Dims of the result, growing input by input; the first call (i == 0) starts them. */
-static status concat_add(int i, int axis, int rank, const dim *in, int in_rank, dim *out) {
+static status concat_add(int64_t i, int axis, int rank, const dim *in, int in_rank, dim *out) {
   char given[DIMS_TEXT], so_far[DIMS_TEXT];
-  if (in_rank != rank) return ERROR(INVALID_ARGUMENT, "input %d has rank %d, but input 0 has rank %d", i, in_rank, rank);
+  if (in_rank != rank) return ERROR(INVALID_ARGUMENT, "input %" PRId64 " has rank %d, but input 0 has rank %d", i, in_rank, rank);
   for (int d = 0; d < rank; ++d) {
     if (i == 0) out[d] = in[d];
     else if (d == axis && dim_known(in[d]) && dim_known(out[d])) {
       if (checked_add(out[d], in[d], &out[d])) return ERROR(INVALID_ARGUMENT, "the sum of the sizes along axis %d is too large", axis);
     } else if (d == axis) out[d] = DIM_UNKNOWN;
     else if (dim_known(in[d]) && dim_known(out[d]) && in[d] != out[d])
-      return ERROR(INVALID_ARGUMENT, "input %d has shape %s, which differs from %s of the inputs before it on axis %d; only the concatenation axis %d may differ", i,
+      return ERROR(INVALID_ARGUMENT, "input %" PRId64 " has shape %s, which differs from %s of the inputs before it on axis %d; only the concatenation axis %d may differ", i,
                    dims_format(given, sizeof given, rank, in), dims_format(so_far, sizeof so_far, rank, out), d, axis);
     else if (dim_known(in[d]) || out[d] == DIM_UNKNOWN) out[d] = in[d];
   }
@@ -57,26 +57,40 @@ static status concat_infer(infer_ctx *c) {
   return OK;
 }
 
-static status concat_run(kernel_ctx *k) {
-  const concat_params *p = k->params;
-  const tensor *first = k->in[0];
-  int64_t dims[MAX_RANK];
-  int axis;
+/* Dims of tensor t as they count: with an axis of 1 put in front of `axis` if tensors are stacked. */
+static int concat_dims(const tensor *t, int axis, bool stack, int64_t *dims) {
+  for (int d = 0; d < t->rank; ++d) dims[d + (stack && d >= axis)] = t->dims[d];
+  if (stack) dims[axis] = 1;
+  return t->rank + stack;
+}
+
+status concat_tensors(kernel_ctx *k, int64_t count, const tensor *const *in, int64_t at, bool stack) {
+  int64_t dims[MAX_RANK], given[MAX_RANK + 1];
+  int axis, rank = in[0]->rank + stack;
   tensor *out;
-  TRY(axis_normalise(p->axis, first->rank, "axis", &axis));
-  for (int i = 0; i < k->in_count; ++i) TRY(concat_add(i, axis, first->rank, k->in[i]->dims, k->in[i]->rank, dims));
-  TRY(kernel_output(k, 0, first->rank, dims, &out));
+  if (rank > MAX_RANK) return ERROR(NOT_IMPLEMENTED, "the result would have rank %d; ortcore's tensors have at most %d", rank, MAX_RANK);
+  TRY(axis_normalise(at, rank, "axis", &axis));
+  for (int64_t i = 0; i < count; ++i) {
+    int given_rank = concat_dims(in[i], axis, stack, given);
+    TRY(concat_add(i, axis, rank, given, given_rank, dims));
+  }
+  TRY(kernel_output(k, 0, rank, dims, &out));
   if (!out || out->count == 0) return OK;
-  int64_t inner = dims_product(dims, axis + 1, first->rank);
+  int64_t inner = dims_product(dims, axis + 1, rank);
   strided_copy c = {.bits = dtype_bits(out->type), .rank = 2, .to = out->data, .dims[0] = dims_product(dims, 0, axis), .to_strides = {dims[axis] * inner, 1}, .from_strides[1] = 1};
-  for (int i = 0; i < k->in_count; ++i) {
-    c.from = k->in[i]->data;
-    c.dims[1] = c.from_strides[0] = k->in[i]->dims[axis] * inner;
+  for (int64_t i = 0; i < count; ++i) {
+    c.from = in[i]->data;
+    c.dims[1] = c.from_strides[0] = (stack ? 1 : in[i]->dims[axis]) * inner;
     copy_strided(k->threads, &c);
     c.to_offset += c.dims[1];
   }
   tensor_moved(out);
   return OK;
+}
+
+static status concat_run(kernel_ctx *k) {
+  const concat_params *p = k->params;
+  return concat_tensors(k, k->in_count, k->in, p->axis, false);
 }
 
 /* ---- Split ---- */

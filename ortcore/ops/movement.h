@@ -65,6 +65,9 @@ static inline void tensor_moved(tensor *out) {
   if (out->type == ORTC_STRING) rcstr_retain_n(out->data, out->count);
 }
 
+/* Output 0: the tensors joined along an axis, or stacked along a new one. */
+status concat_tensors(kernel_ctx *k, int64_t count, const tensor *const *in, int64_t axis, bool stack) MUST_CHECK;
+
 /* The attribute 'reduction' of the scatters; *out_fn is NULL for none. */
 status scatter_reduction(const node *n, dtype type, combine *out_how, combine_fn *out_fn) MUST_CHECK;
 
