@@ -1,0 +1,359 @@
+/* If, Loop and Scan: steps that run plans of their own. Conditions and trip counts are values on the host. */
+#include <ortcore/base/checked.h>
+#include <ortcore/exec/executor.h>
+#include <ortcore/exec/stack.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Running a subplan ----------------------------------------------------------------------------------------------- */
+
+/* After this many changes of shape within one Loop or Scan, plans per shape are not worth making: the generic one serves any. */
+#define SHAPE_CHANGES 3
+
+typedef struct runner {
+  exec_step *step;
+  plan *sub;
+  int32_t child;                                            /* index in frame.children */
+  int shape_changes;
+  int32_t feed_count;                                       /* inputs of the subgraph, then its captures */
+  feed *feeds;
+  const tensor **views;                                     /* of the feeds */
+  target *targets;                                          /* outputs of the subgraph */
+} runner;
+
+static void runner_deinit(runner *r) {
+  free(r->feeds);
+  free(r->views);
+  free(r->targets);
+}
+
+static status runner_init(runner *r, exec_step *e, const char *attribute) {
+  *r = (runner){.step = e, .sub = step_subplan(e->source, attribute)};
+  if (!r->sub) return ERROR(INVALID_GRAPH, "attribute '%s' with a graph is missing", attribute);
+  const graph *g = r->sub->graph;
+  r->child = e->child_base;
+  while (e->source->subplans[r->child - e->child_base] != r->sub) ++r->child;
+  r->feed_count = g->input_count + g->capture_count;
+  r->feeds = calloc((size_t)r->feed_count + 1, sizeof *r->feeds);
+  r->views = calloc((size_t)r->feed_count + 1, sizeof *r->views);
+  r->targets = calloc((size_t)g->output_count + 1, sizeof *r->targets);
+  if (!r->feeds || !r->views || !r->targets) {
+    runner_deinit(r);
+    return status_out_of_memory();
+  }
+  const step *s = e->source;
+  for (int32_t i = 0; i < g->capture_count; ++i) r->feeds[g->input_count + i] = frame_feed(e->owner, s->in[s->in_count + g->captures[i].slot]);
+  for (int32_t i = 0; i < g->output_count; ++i) r->targets[i] = (target){.kind = TARGET_ENGINE, .name = g->values[g->outputs[i]].name};
+  return OK;
+}
+
+static status child_frame(runner *r, frame **out) {
+  frame **kept = &r->step->owner->children[r->child];
+  *out = *kept;
+  if (*kept && shape_plan_matches((*kept)->shapes, r->feed_count, r->views)) return OK;
+  shape_plan *shapes;
+  if (r->shape_changes++ < SHAPE_CHANGES) TRY(shape_plan_find(r->sub, r->feed_count, r->views, &shapes));
+  else TRY(shape_plan_generic(r->sub, &shapes));
+  frame_release(*kept);
+  *kept = NULL;
+  status s = frame_create(r->sub, shapes, r->step->owner->env->allocator, kept);
+  shape_plan_release(shapes);
+  *out = *kept;
+  return s;
+}
+
+static status runner_run(runner *r) {
+  for (int32_t i = 0; i < r->feed_count; ++i) r->views[i] = r->feeds[i].view;
+  for (int32_t i = 0; i < r->sub->graph->output_count; ++i) r->targets[i].placed = false;
+  frame *child;
+  TRY(child_frame(r, &child));
+  return executor_run(child, r->step->owner->env, r->feed_count, r->feeds, r->targets);
+}
+
+static void drop_result(target *t) {
+  buffer_release(t->result_memory);
+  ort_value_release(t->object);
+  t->result_memory = NULL;
+  t->object = NULL;
+}
+
+/* ---- Handing results to the step's outputs ---------------------------------------------------------------------------- */
+
+static bool is_free_slot(const exec_step *e, int32_t v) {
+  return e->owner->shapes->slots[v].where == STORAGE_DYNAMIC && e->owner->owner->last_use[v] != PLAN_END;
+}
+
+static status copy_to_output(exec_step *e, int32_t i, const tensor *from) {
+  tensor *out;
+  TRY(kernel_output_like(&e->k, i, from, &out));
+  if (!out) return OK;
+  size_t bytes = tensor_bytes(from);
+  if (bytes && out->data != from->data) memcpy(out->data, from->data, bytes);
+  if (from->type == ORTC_STRING) rcstr_retain_n(out->data, out->count);
+  return OK;
+}
+
+/* Moves what a subplan computed to output i. The target is empty afterwards. */
+static status deliver(exec_step *e, int32_t i, target *t) {
+  int32_t v = i < e->k.out_count ? e->source->out[i] : NO_VALUE;
+  status s = OK;
+  if (v == NO_VALUE) {
+    drop_result(t);
+  } else if (t->object) {
+    kernel_set_value(&e->k, i, t->object);
+    t->object = NULL;
+  } else if (is_free_slot(e, v) && t->result_memory) {
+    e->owner->slots[v].view = t->result;
+    frame_set(e->owner, v, t->result_memory, NULL);
+    t->result_memory = NULL;
+  } else {
+    s = copy_to_output(e, i, &t->result);
+  }
+  drop_result(t);
+  return s;
+}
+
+/* ---- If ---------------------------------------------------------------------------------------------------------------- */
+
+static status read_bool(const tensor *t, const char *what, bool *out) {
+  if (!t || t->count != 1 || t->type != ORTC_BOOL) return ERROR(INVALID_ARGUMENT, "%s must be one bool", what);
+  *out = *(const uint8_t *)t->data != 0;
+  return OK;
+}
+
+/* A branch writes straight into the memory that is planned for the step's output. */
+static void target_planned_memory(exec_step *e, runner *r) {
+  frame *f = e->owner;
+  for (int32_t i = 0; i < r->sub->graph->output_count && i < e->k.out_count; ++i) {
+    int32_t v = e->source->out[i];
+    if (v == NO_VALUE) r->targets[i].kind = TARGET_NONE;
+    else if (f->shapes->slots[v].where != STORAGE_DYNAMIC) r->targets[i] = (target){.kind = TARGET_BUFFER, .name = r->targets[i].name, .view = f->slots[v].view};
+  }
+}
+
+static status run_if(exec_step *e) {
+  bool condition = false;
+  TRY(read_bool(e->operands[0], "the condition", &condition));
+  runner r;
+  TRY(runner_init(&r, e, condition ? "then_branch" : "else_branch"));
+  target_planned_memory(e, &r);
+  status s = runner_run(&r);
+  for (int32_t i = 0; i < r.sub->graph->output_count; ++i) {
+    if (s || r.targets[i].kind == TARGET_NONE) drop_result(&r.targets[i]);
+    else s = deliver(e, i, &r.targets[i]);
+  }
+  runner_deinit(&r);
+  return s;
+}
+
+/* ---- Values carried from iteration to iteration -------------------------------------------------------------------------- */
+
+typedef struct carried { tensor view; buffer *memory; ortc_value *object; } carried;
+
+static void carried_set(carried *c, const feed *f) {
+  *c = (carried){.memory = buffer_retain(f->memory), .object = ort_value_retain(f->object)};
+  if (f->view) c->view = *f->view;
+  else c->view.rank = RANK_UNKNOWN;
+}
+
+static void carried_take(carried *c, target *t) {
+  buffer_release(c->memory);
+  ort_value_release(c->object);
+  *c = (carried){.view = t->result, .memory = t->result_memory, .object = t->object};
+  if (t->object) c->view.rank = RANK_UNKNOWN;
+  t->result_memory = NULL;
+  t->object = NULL;
+}
+
+/* The object's reference goes to the run, which may be its only holder then. */
+static feed carried_feed(carried *c) {
+  if (c->object) {
+    feed f = {.object = c->object, .move = true};
+    c->object = NULL;
+    return f;
+  }
+  return c->view.rank < 0 ? (feed){0} : (feed){.view = &c->view, .memory = c->memory};
+}
+
+static status carried_deliver(exec_step *e, int32_t i, carried *c) {
+  target t = {.result = c->view, .result_memory = c->memory, .object = c->object};
+  if (!c->object && c->view.rank < 0) {
+    t.object = ort_value_none();
+    if (!t.object) return status_out_of_memory();
+  }
+  *c = (carried){0};
+  return deliver(e, i, &t);
+}
+
+static void carried_release(carried *items, int32_t count) {
+  for (int32_t i = 0; items && i < count; ++i) {
+    buffer_release(items[i].memory);
+    ort_value_release(items[i].object);
+  }
+  free(items);
+}
+
+/* ---- Loop ---------------------------------------------------------------------------------------------------------------- */
+
+typedef struct loop {
+  runner r;
+  int32_t carried_count, stack_count;
+  carried *carried;
+  stack *stacks;
+} loop;
+
+static void loop_deinit(loop *l) {
+  carried_release(l->carried, l->carried_count);
+  for (int32_t i = 0; l->stacks && i < l->stack_count; ++i) stack_deinit(&l->stacks[i]);
+  free(l->stacks);
+  runner_deinit(&l->r);
+}
+
+static status loop_alloc(loop *l) {
+  l->carried = calloc((size_t)l->carried_count + 1, sizeof *l->carried);
+  l->stacks = calloc((size_t)l->stack_count + 1, sizeof *l->stacks);
+  return l->carried && l->stacks ? OK : status_out_of_memory();
+}
+
+static status loop_iterate(loop *l, exec_step *e, int64_t trips, bool condition) {
+  const int64_t one = 1;
+  tensor iteration, condition_in;
+  int64_t i = 0;
+  bool flag = condition;
+  TRY(tensor_init(&iteration, ORTC_INT64, 0, &one));
+  TRY(tensor_init(&condition_in, ORTC_BOOL, 0, &one));
+  iteration.data = &i;
+  condition_in.data = &flag;
+  for (; (trips < 0 || i < trips) && flag; ++i) {
+    if (kernel_cancelled(&e->k)) return ERROR(FAIL, "the run was ended in iteration %lld because its terminate flag is set", (long long)i);
+    l->r.feeds[0] = (feed){.view = &iteration};
+    l->r.feeds[1] = (feed){.view = &condition_in};
+    for (int32_t c = 0; c < l->carried_count; ++c) l->r.feeds[2 + c] = carried_feed(&l->carried[c]);
+    TRY(status_context(runner_run(&l->r), "iteration %lld", (long long)i));
+    target *t = l->r.targets;
+    status s = read_bool(&t[0].result, "the loop's condition output", &flag);
+    drop_result(&t[0]);
+    for (int32_t c = 0; c < l->carried_count; ++c) carried_take(&l->carried[c], &t[1 + c]);
+    for (int32_t k = 0; k < l->stack_count; ++k) {
+      if (!s) s = stack_push(&l->stacks[k], &t[1 + l->carried_count + k].result, trips);
+      drop_result(&t[1 + l->carried_count + k]);
+    }
+    TRY(s);
+  }
+  return OK;
+}
+
+static status run_loop(exec_step *e) {
+  int64_t trips = -1;
+  bool condition = true;
+  const tensor *limit = e->k.in_count > 0 ? e->operands[0] : NULL, *initial = e->k.in_count > 1 ? e->operands[1] : NULL;
+  if (limit) {
+    if (limit->type != ORTC_INT64 || limit->count != 1) return ERROR(INVALID_ARGUMENT, "the trip count M must be one int64");
+    memcpy(&trips, limit->data, sizeof trips);
+    if (trips < 0) trips = 0;
+  }
+  if (initial) TRY(read_bool(initial, "the loop's condition", &condition));
+  loop l = {0};
+  TRY(runner_init(&l.r, e, "body"));
+  const graph *g = l.r.sub->graph;
+  l.carried_count = g->input_count - 2;
+  l.stack_count = g->output_count - 1 - l.carried_count;
+  status s = OK;
+  if (l.carried_count < 0 || l.stack_count < 0 || e->k.in_count != l.carried_count + 2)
+    s = ERROR(INVALID_GRAPH, "the body has %d inputs and %d outputs, which does not fit a Loop with %d inputs", g->input_count, g->output_count, e->k.in_count);
+  else s = loop_alloc(&l);
+  for (int32_t c = 0; !s && c < l.carried_count; ++c) {
+    feed f = frame_feed(e->owner, e->source->in[2 + c]);
+    carried_set(&l.carried[c], &f);
+  }
+  for (int32_t k = 0; !s && k < l.stack_count; ++k) stack_init(&l.stacks[k], &g->values[g->outputs[1 + l.carried_count + k]].fact, 0, false);
+  if (!s) s = loop_iterate(&l, e, trips, condition);
+  for (int32_t c = 0; !s && c < l.carried_count; ++c) s = carried_deliver(e, c, &l.carried[c]);
+  for (int32_t k = 0; !s && k < l.stack_count; ++k) s = stack_deliver(&l.stacks[k], &e->k, l.carried_count + k);
+  loop_deinit(&l);
+  return s;
+}
+
+/* ---- Scan (since opset 9) -------------------------------------------------------------------------------------------------- */
+
+typedef struct scan {
+  loop l;                                                   /* carried: the state variables; stacks: the scan outputs */
+  int32_t scan_count;
+  slicer *slicers;
+  int64_t length;
+} scan;
+
+static status scan_init_inputs(scan *x, exec_step *e) {
+  int64_t axis_count = 0, direction_count = 0;
+  const int64_t *axes = attr_ints(e->k.node, "scan_input_axes", &axis_count), *directions = attr_ints(e->k.node, "scan_input_directions", &direction_count);
+  for (int32_t i = 0; i < x->scan_count; ++i) {
+    const tensor *t = e->operands[x->l.carried_count + i];
+    if (!t) return ERROR(INVALID_ARGUMENT, "scan input %d is missing", i);
+    TRY(status_context(slicer_init(&x->slicers[i], t, i < axis_count ? axes[i] : 0, i < direction_count && directions[i] == 1), "scan input %d", i));
+    if (i == 0) x->length = x->slicers[0].length;
+    if (x->slicers[i].length != x->length)
+      return ERROR(INVALID_ARGUMENT, "scan input %d has %lld slices but scan input 0 has %lld; all must agree", i, (long long)x->slicers[i].length, (long long)x->length);
+  }
+  return OK;
+}
+
+static status scan_init_outputs(scan *x, exec_step *e) {
+  const graph *g = x->l.r.sub->graph;
+  int64_t axis_count = 0, direction_count = 0;
+  const int64_t *axes = attr_ints(e->k.node, "scan_output_axes", &axis_count), *directions = attr_ints(e->k.node, "scan_output_directions", &direction_count);
+  for (int32_t k = 0; k < x->l.stack_count; ++k)
+    stack_init(&x->l.stacks[k], &g->values[g->outputs[x->l.carried_count + k]].fact, k < axis_count ? axes[k] : 0, k < direction_count && directions[k] == 1);
+  return OK;
+}
+
+static status scan_iterate(scan *x, exec_step *e) {
+  loop *l = &x->l;
+  for (int64_t i = 0; i < x->length; ++i) {
+    if (kernel_cancelled(&e->k)) return ERROR(FAIL, "the run was ended in iteration %lld because its terminate flag is set", (long long)i);
+    for (int32_t c = 0; c < l->carried_count; ++c) l->r.feeds[c] = carried_feed(&l->carried[c]);
+    for (int32_t k = 0; k < x->scan_count; ++k) l->r.feeds[l->carried_count + k] = (feed){.view = slicer_at(&x->slicers[k], i)};
+    TRY(status_context(runner_run(&l->r), "iteration %lld", (long long)i));
+    status s = OK;
+    for (int32_t c = 0; c < l->carried_count; ++c) carried_take(&l->carried[c], &l->r.targets[c]);
+    for (int32_t k = 0; k < l->stack_count; ++k) {
+      if (!s) s = stack_push(&l->stacks[k], &l->r.targets[l->carried_count + k].result, x->length);
+      drop_result(&l->r.targets[l->carried_count + k]);
+    }
+    TRY(s);
+  }
+  return OK;
+}
+
+static status run_scan(exec_step *e) {
+  scan x = {.scan_count = (int32_t)attr_int_or(e->k.node, "num_scan_inputs", 0)};
+  loop *l = &x.l;
+  TRY(runner_init(&l->r, e, "body"));
+  const graph *g = l->r.sub->graph;
+  l->carried_count = g->input_count - x.scan_count;
+  l->stack_count = g->output_count - l->carried_count;
+  status s = OK;
+  if (x.scan_count < 1 || l->carried_count < 0 || l->stack_count < 0 || e->k.in_count != g->input_count)
+    s = ERROR(INVALID_GRAPH, "the body has %d inputs and %d outputs, which does not fit a Scan with %d inputs of which %d are scanned", g->input_count,
+              g->output_count, e->k.in_count, x.scan_count);
+  else s = loop_alloc(l);
+  x.slicers = calloc((size_t)(x.scan_count > 0 ? x.scan_count : 0) + 1, sizeof *x.slicers);
+  if (!s && !x.slicers) s = status_out_of_memory();
+  for (int32_t c = 0; !s && c < l->carried_count; ++c) {
+    feed f = frame_feed(e->owner, e->source->in[c]);
+    carried_set(&l->carried[c], &f);
+  }
+  if (!s) s = scan_init_inputs(&x, e);
+  if (!s) s = scan_init_outputs(&x, e);
+  if (!s) s = scan_iterate(&x, e);
+  for (int32_t c = 0; !s && c < l->carried_count; ++c) s = carried_deliver(e, c, &l->carried[c]);
+  for (int32_t k = 0; !s && k < l->stack_count; ++k) s = stack_deliver(&l->stacks[k], &e->k, l->carried_count + k);
+  for (int32_t k = 0; x.slicers && k < x.scan_count; ++k) slicer_deinit(&x.slicers[k]);
+  free(x.slicers);
+  loop_deinit(l);
+  return s;
+}
+
+status control_run(exec_step *e) {
+  const char *op = e->k.node->op_type;
+  return !strcmp(op, "If") ? run_if(e) : !strcmp(op, "Loop") ? run_loop(e) : run_scan(e);
+}

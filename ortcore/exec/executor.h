@@ -1,0 +1,18 @@
+/* Runs a frame: a `for` over prepared steps. */
+#ifndef ORTCORE_EXEC_EXECUTOR_H
+#define ORTCORE_EXEC_EXECUTOR_H
+
+#include <ortcore/exec/frame.h>
+
+/* One feed for each graph input and then each capture; one target for each graph output. Nothing is written before everything that
+ * can be checked has been. After an error the results are empty and the contents of bound buffers are undefined. */
+status executor_run(frame *f, run_env *env, int32_t feed_count, const feed *feeds, target *targets) MUST_CHECK;
+extern const kernel_services executor_services;
+/* Runs If, Loop and Scan (exec/control.c). */
+status control_run(exec_step *e) MUST_CHECK;
+/* Refuses bound memory that the run would read after writing it, naming both sides (exec/overlap.c). */
+status overlap_check(const frame *f, int32_t feed_count, const feed *feeds, const target *targets) MUST_CHECK;
+/* Memory for an output of this shape: the caller's, as its target says, or new. `where` gets data and memory (reference for the caller, or NULL). */
+status target_resolve(target *t, run_env *env, tensor *where, buffer **out_memory) MUST_CHECK;
+
+#endif

@@ -1,0 +1,112 @@
+/* The state of one run: a slot for every value, the activation block, the steps with their operands linked. A frame belongs to one shape
+ * plan and one run at a time, and is used again by later runs with the same dims. */
+#ifndef ORTCORE_EXEC_FRAME_H
+#define ORTCORE_EXEC_FRAME_H
+
+#include <ortcore/exec/profiler.h>
+#include <ortcore/plan/shape_plan.h>
+
+typedef struct frame frame;
+
+typedef struct slot {
+  tensor view;
+  buffer *memory;                                           /* counted memory of a dynamic value; NULL if the view lies elsewhere */
+  ortc_value *object;                                       /* sequences, maps, optionals */
+} slot;
+
+/* What a graph input or a capture is in this run. The caller's until the run returns. */
+typedef struct feed {
+  const tensor *view;                                       /* NULL for anything that is no tensor */
+  buffer *memory;                                           /* what the view lies in, if counted */
+  ortc_value *object;
+  bool move;                                                /* the run takes over the reference to object, which may let it edit in place */
+} feed;
+
+typedef enum target_kind { TARGET_NONE, TARGET_ENGINE, TARGET_BUFFER, TARGET_CAPACITY, TARGET_CALLBACK } target_kind;
+
+/* Where a graph output goes, and after the run what it is. */
+typedef struct target {
+  target_kind kind;                                         /* NONE: nobody asked for it */
+  const char *name;
+  tensor view;                                              /* BUFFER: shape and memory */
+  buffer *memory;                                           /* BUFFER, CAPACITY: what it lies in (lent) */
+  size_t capacity;                                          /* CAPACITY, in bytes, at view.data */
+  ortc_output_alloc_fn alloc;                               /* CALLBACK */
+  void *user;
+  bool placed;                                              /* the run writes straight into it: nothing is left to copy */
+  tensor result;
+  buffer *result_memory;                                    /* retained for the caller; NULL for CALLBACK */
+  ortc_value *object;                                       /* retained for the caller: not a tensor (kind NONE: an empty optional) */
+} target;
+
+/* What a run brings along. */
+typedef struct run_env {
+  ortc_allocator *allocator;
+  int threads;
+  const _Atomic bool *terminate;                            /* may be NULL */
+  profiler *trace;                                          /* may be NULL */
+  ortc_run_stats stats;                                     /* of this run; the executor adds to it */
+} run_env;
+
+enum exec_flags {
+  EXEC_CONTROL = 1,                                         /* If, Loop, Scan */
+  EXEC_SPECIALISE = 2,                                      /* spec is made when the dims are known, at run time */
+  EXEC_RELEASE = 4,                                         /* may be the last reader of counted memory */
+  EXEC_LINK = 8,                                            /* an operand may be a tensor in one run and none in another */
+};
+
+typedef struct exec_step {
+  kernel_ctx k;                                             /* first: services get a pointer to it */
+  status (*run)(kernel_ctx *k);
+  frame *owner;
+  const step *source;
+  int32_t index;
+  uint32_t flags;
+  const tensor **operands;                                  /* k.in, then the captures */
+  int32_t child_base;                                       /* EXEC_CONTROL: where its subplans' frames begin in frame.children */
+  status late_error;                                        /* of a service that has no way to return one */
+  int64_t *spec_key;                                        /* EXEC_SPECIALISE: dims that k.spec was made for; NULL before */
+  size_t spec_key_bytes, spec_scratch;
+} exec_step;
+
+struct frame {
+  plan *owner;
+  shape_plan *shapes;
+  zone *memory;
+  ortc_allocator *allocator;                                /* of the block */
+  slot *slots;
+  int32_t step_count;
+  exec_step *steps;
+  int32_t patch_count;
+  int32_t *patches;                                         /* slots whose data is that of their root, an input or output */
+  int32_t dirty_count;
+  int32_t *dirty;                                           /* slots that got counted memory or an object in this run */
+  buffer *block;
+  int threads;                                              /* what k.threads says in all steps */
+  run_env *env;                                             /* of the run in progress */
+  target *targets;
+  buffer *scratch[16];                                      /* of the step in progress */
+  int32_t scratch_count;
+  frame **children;                                         /* idle frames of subplans, one a subplan */
+  int32_t child_count;
+  frame *next;                                              /* in a pool */
+};
+
+status frame_create(plan *p, shape_plan *shapes, ortc_allocator *allocator, frame **out) MUST_CHECK;   /* retains shapes */
+void frame_release(frame *f);
+/* Gives slot v counted memory or an object (references are taken over) and remembers to drop them when the run ends. */
+void frame_set(frame *f, int32_t v, buffer *memory, ortc_value *object);
+void frame_drop(frame *f, int32_t v);
+void frame_clear(frame *f);                                 /* drops everything that the run left */
+feed frame_feed(const frame *f, int32_t v);                 /* slot v as a feed of a subplan; nothing for NO_VALUE */
+
+/* Idle frames, most recent first. */
+typedef struct frame_pool { pthread_mutex_t lock; frame *idle; int32_t count; } frame_pool;
+void frame_pool_init(frame_pool *pool);
+void frame_pool_deinit(frame_pool *pool);
+/* A frame whose shape plan serves these feeds, from the pool or made. */
+status frame_pool_acquire(frame_pool *pool, plan *p, int32_t feed_count, const tensor *const *feeds, ortc_allocator *allocator, frame **out) MUST_CHECK;
+void frame_pool_give_back(frame_pool *pool, frame *f);
+void frame_pool_trim(frame_pool *pool);
+
+#endif

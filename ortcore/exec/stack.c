@@ -1,0 +1,109 @@
+#include <ortcore/base/checked.h>
+#include <ortcore/exec/stack.h>
+#include <stdlib.h>
+#include <string.h>
+
+static status whole_elements(const tensor *t) {
+  if (!tensor_width(t)) return ERROR(NOT_IMPLEMENTED, "slices of %s tensors, whose elements are narrower than a byte, are not supported", dtype_name(t->type));
+  return OK;
+}
+
+status slicer_init(slicer *s, const tensor *whole, int64_t axis, bool reversed) {
+  *s = (slicer){.whole = whole, .reversed = reversed};
+  TRY(whole_elements(whole));
+  int at;
+  TRY(axis_normalise(axis, whole->rank, "scan_input_axes", &at));
+  int64_t dims[MAX_RANK];
+  for (int d = 0, to = 0; d < whole->rank; ++d)
+    if (d != at) dims[to++] = whole->dims[d];
+  TRY(tensor_init(&s->slice, whole->type, whole->rank - 1, dims));
+  s->length = whole->dims[at];
+  s->outer = dims_product(whole->dims, 0, at);
+  s->inner_bytes = dims_product(whole->dims, at + 1, whole->rank) * tensor_width(whole);
+  if (s->outer > 1 && !(s->copy = malloc(tensor_bytes(&s->slice) + 1))) return status_out_of_memory();
+  return OK;
+}
+
+const tensor *slicer_at(slicer *s, int64_t index) {
+  if (s->reversed) index = s->length - 1 - index;
+  char *from = (char *)s->whole->data + index * s->inner_bytes;
+  if (!s->copy) {
+    s->slice.data = from;
+    return &s->slice;
+  }
+  for (int64_t o = 0; o < s->outer; ++o) memcpy((char *)s->copy + o * s->inner_bytes, from + o * s->length * s->inner_bytes, (size_t)s->inner_bytes);
+  s->slice.data = s->copy;
+  return &s->slice;
+}
+
+void slicer_deinit(slicer *s) {
+  free(s->copy);
+}
+
+void stack_init(stack *s, const fact *element, int64_t axis, bool reversed) {
+  *s = (stack){.element = element, .axis = axis, .reversed = reversed, .first = {.rank = RANK_UNKNOWN}};
+}
+
+static status stack_grow(stack *s, int64_t expected) {
+  size_t needed, want;
+  if (checked_mul((size_t)s->count + 1, s->bytes_each, &needed)) return status_out_of_memory();
+  if (needed <= s->capacity) return OK;
+  want = s->capacity * 2 > needed ? s->capacity * 2 : needed;
+  size_t all;
+  if (!s->capacity && expected > 0 && !checked_mul((size_t)expected, s->bytes_each, &all) && all > want && all < (size_t)1 << 30) want = all;
+  char *data = realloc(s->data, want);
+  if (!data) return status_out_of_memory();
+  s->data = data;
+  s->capacity = want;
+  return OK;
+}
+
+status stack_push(stack *s, const tensor *t, int64_t expected) {
+  if (s->first.rank < 0) {
+    TRY(whole_elements(t));
+    s->first = *t;
+    s->bytes_each = tensor_bytes(t);
+  } else if (!dims_equal(s->first.rank, s->first.dims, t->rank, t->dims)) {
+    char before[DIMS_TEXT], now[DIMS_TEXT];
+    return ERROR(INVALID_ARGUMENT, "a scan output has shape %s in iteration %lld but had %s before; results that are stacked must have one shape",
+                 dims_format(now, sizeof now, t->rank, t->dims), (long long)s->count, dims_format(before, sizeof before, s->first.rank, s->first.dims));
+  }
+  TRY(stack_grow(s, expected));
+  if (s->bytes_each) memcpy(s->data + (size_t)s->count * s->bytes_each, t->data, s->bytes_each);
+  if (t->type == ORTC_STRING) rcstr_retain_n(t->data, t->count);
+  ++s->count;
+  return OK;
+}
+
+/* Without results the body's facts tell the shape; a dim that they do not know is 0. */
+static void empty_shape(stack *s) {
+  s->first = (tensor){.type = s->element->type, .rank = s->element->rank < 0 ? 0 : s->element->rank};
+  for (int d = 0; d < s->first.rank; ++d) s->first.dims[d] = dim_known(s->element->dims[d]) ? s->element->dims[d] : 0;
+}
+
+status stack_deliver(stack *s, kernel_ctx *k, int32_t output) {
+  if (s->first.rank < 0) empty_shape(s);
+  int rank = s->first.rank + 1, axis;
+  if (rank > MAX_RANK) return ERROR(NOT_IMPLEMENTED, "a stacked result has rank %d; at most %d is supported", rank, MAX_RANK);
+  TRY(axis_normalise(s->axis, rank, "scan_output_axes", &axis));
+  int64_t dims[MAX_RANK];
+  for (int d = 0, from = 0; d < rank; ++d) dims[d] = d == axis ? s->count : s->first.dims[from++];
+  tensor *out;
+  TRY(kernel_output(k, output, rank, dims, &out));
+  if (!out || !out->count) return OK;
+  size_t width = (size_t)tensor_width(out), inner = (size_t)dims_product(dims, axis + 1, rank) * width;
+  int64_t outer = dims_product(dims, 0, axis);
+  for (int64_t i = 0; i < s->count; ++i) {
+    int64_t place = s->reversed ? s->count - 1 - i : i;
+    for (int64_t o = 0; o < outer; ++o)
+      memcpy((char *)out->data + (size_t)(o * s->count + place) * inner, s->data + (size_t)i * s->bytes_each + (size_t)o * inner, inner);
+  }
+  if (out->type == ORTC_STRING) rcstr_retain_n(out->data, out->count);
+  return OK;
+}
+
+void stack_deinit(stack *s) {
+  if (s->first.rank >= 0 && s->first.type == ORTC_STRING && s->data)
+    for (int64_t i = 0; i < s->count; ++i) rcstr_release_n((rcstr **)(s->data + (size_t)i * s->bytes_each), s->first.count);
+  free(s->data);
+}

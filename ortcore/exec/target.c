@@ -1,0 +1,58 @@
+/* Where outputs go: the caller's buffer, the caller's allocator, or memory of our own. */
+#include <ortcore/exec/executor.h>
+#include <string.h>
+
+static status check_bound_shape(const target *t, const tensor *need) {
+  if (t->view.type != need->type)
+    return ERROR(INVALID_ARGUMENT, "output '%s' is bound to a buffer of %s, but the model computes %s; bind a buffer of that type", t->name,
+                 dtype_name(t->view.type), dtype_name(need->type));
+  if (dims_equal(t->view.rank, t->view.dims, need->rank, need->dims)) return OK;
+  char bound[DIMS_TEXT], computed[DIMS_TEXT];
+  return ERROR(INVALID_ARGUMENT, "output '%s' is bound to a buffer of shape %s, but this run computes shape %s; bind a buffer of that shape, or bind "
+               "the output by device to let ortcore allocate it", t->name, dims_format(bound, sizeof bound, t->view.rank, t->view.dims),
+               dims_format(computed, sizeof computed, need->rank, need->dims));
+}
+
+static status resolve_capacity(target *t, tensor *where) {
+  if (where->type == ORTC_STRING) return ERROR(INVALID_ARGUMENT, "output '%s' holds strings, which cannot be written into a raw buffer", t->name);
+  size_t bytes = tensor_bytes(where);
+  char computed[DIMS_TEXT];
+  if (bytes > t->capacity)
+    return ERROR(INVALID_ARGUMENT, "output '%s' has shape %s in this run and needs %zu bytes, but its buffer holds %zu; bind a larger one", t->name,
+                 dims_format(computed, sizeof computed, where->rank, where->dims), bytes, t->capacity);
+  where->data = t->view.data;
+  return OK;
+}
+
+static status resolve_callback(target *t, tensor *where) {
+  if (where->type == ORTC_STRING) return ERROR(INVALID_ARGUMENT, "output '%s' holds strings, which an output allocator cannot own", t->name);
+  size_t bytes = tensor_bytes(where);
+  void *data = NULL;
+  int code = t->alloc(t->user, t->name, where->type, (size_t)where->rank, where->dims, bytes, &data);
+  if (code || (!data && bytes))
+    return ERROR(FAIL, "the allocator bound to output '%s' gave no memory for %zu bytes (it returned %d)", t->name, bytes, code);
+  where->data = data;
+  return OK;
+}
+
+status target_resolve(target *t, run_env *env, tensor *where, buffer **out_memory) {
+  *out_memory = NULL;
+  switch (t->kind) {
+    case TARGET_BUFFER:
+      TRY(check_bound_shape(t, where));
+      where->data = t->view.data;
+      *out_memory = buffer_retain(t->memory);
+      return OK;
+    case TARGET_CAPACITY:
+      TRY(resolve_capacity(t, where));
+      *out_memory = buffer_retain(t->memory);
+      return OK;
+    case TARGET_CALLBACK: return resolve_callback(t, where);
+    default: break;
+  }
+  if (where->type == ORTC_STRING) TRY(buffer_create_strings(env->allocator, where->count, out_memory));
+  else TRY(buffer_create(env->allocator, tensor_bytes(where), out_memory));
+  ++env->stats.allocations;
+  where->data = *out_memory ? (*out_memory)->data : NULL;
+  return OK;
+}

@@ -1,0 +1,165 @@
+#include <ortcore/plan/plan.h>
+#include <ortcore/plan/shape_plan.h>
+#include <stdlib.h>
+#include <string.h>
+
+static status prepare_step(plan *p, step *s) {
+  const op_def *op = s->op;
+  if (!op->prepare) return OK;
+  const fact **facts = ZONE_ARRAY(p->memory, s->in_count + s->out_count + 1, const fact *);
+  if (!facts) return status_out_of_memory();
+  for (int32_t i = 0; i < s->in_count; ++i) facts[i] = s->in[i] == NO_VALUE ? NULL : &p->graph->values[s->in[i]].fact;
+  for (int32_t i = 0; i < s->out_count; ++i) facts[s->in_count + i] = s->out[i] == NO_VALUE ? NULL : &p->graph->values[s->out[i]].fact;
+  prepare_ctx c = {.node = s->node, .op = op, .in_count = s->in_count, .out_count = s->out_count, .in = facts, .out = facts + s->in_count,
+                   .memory = p->memory, .threads = p->threads};
+  return op->prepare(&c, &s->params);
+}
+
+static status create_subplans(plan *p, step *s) {
+  const node *n = s->node;
+  s->subplans = ZONE_ARRAY(p->memory, n->attr_count, plan *);
+  if (!s->subplans) return status_out_of_memory();
+  for (int32_t i = 0; i < n->attr_count; ++i) {
+    if (n->attrs[i].kind != ATTR_GRAPH) continue;
+    TRY(plan_create(n->attrs[i].g, p->memory, p->threads, &s->subplans[s->subplan_count]));
+    ++s->subplan_count;
+  }
+  return OK;
+}
+
+static status create_step(plan *p, step *s, const node *n) {
+  *s = (step){.node = n, .op = n->op, .in_count = n->input_count, .capture_count = n->capture_count, .out_count = n->output_count};
+  int32_t *slots = ZONE_ARRAY(p->memory, n->input_count + n->capture_count + n->output_count + 1, int32_t);
+  if (!slots) return status_out_of_memory();
+  memcpy(slots, n->inputs, (size_t)n->input_count * sizeof *slots);
+  if (n->capture_count) memcpy(slots + n->input_count, n->captures, (size_t)n->capture_count * sizeof *slots);
+  int32_t *outs = slots + n->input_count + n->capture_count;
+  memcpy(outs, n->outputs, (size_t)n->output_count * sizeof *slots);
+  s->in = slots;
+  s->out = outs;
+  if (n->op->flags & OP_SUBGRAPHS) TRY(create_subplans(p, s));
+  else if (!n->op->run)
+    return ERROR(NOT_IMPLEMENTED, "operator %s (opset %lld) has no kernel on the CPU", n->op_type, (long long)n->opset);
+  return prepare_step(p, s);
+}
+
+/* last_use, and from it the slots that each step is the last to read. */
+static status find_lifetimes(plan *p) {
+  const graph *g = p->graph;
+  p->last_use = ZONE_ARRAY(p->memory, p->slot_count + 1, int32_t);
+  int32_t *counts = ZONE_ARRAY(p->memory, p->step_count + 1, int32_t);
+  if (!p->last_use || !counts) return status_out_of_memory();
+  memset(p->last_use, 0xff, (size_t)p->slot_count * sizeof *p->last_use);
+  for (int32_t i = 0; i < p->step_count; ++i) {
+    const step *s = &p->steps[i];
+    for (int32_t j = 0; j < s->in_count + s->capture_count; ++j)
+      if (s->in[j] != NO_VALUE) p->last_use[s->in[j]] = i;
+    for (int32_t j = 0; j < s->out_count; ++j)
+      if (s->out[j] != NO_VALUE && p->last_use[s->out[j]] < i) p->last_use[s->out[j]] = i;
+  }
+  for (int32_t i = 0; i < g->output_count; ++i) p->last_use[g->outputs[i]] = PLAN_END;
+  for (int32_t v = 0; v < p->slot_count; ++v)
+    if (p->last_use[v] >= 0 && p->last_use[v] != PLAN_END) ++counts[p->last_use[v]];
+  for (int32_t i = 0; i < p->step_count; ++i) {
+    int32_t *releases = ZONE_ARRAY(p->memory, counts[i], int32_t);
+    if (!releases) return status_out_of_memory();
+    p->steps[i].releases = releases;
+  }
+  for (int32_t v = 0; v < p->slot_count; ++v) {
+    if (p->last_use[v] < 0 || p->last_use[v] == PLAN_END) continue;
+    step *s = &p->steps[p->last_use[v]];
+    ((int32_t *)s->releases)[s->release_count++] = v;
+  }
+  return OK;
+}
+
+/* Nodes that contribute to no output are not planned, whatever the optimisation level. Returns a flag a node, or NULL without memory. */
+static bool *find_live_nodes(const graph *g) {
+  bool *live = calloc((size_t)g->node_count + 1, sizeof *live), *wanted = calloc((size_t)g->value_count + 1, sizeof *wanted);
+  if (live && wanted) {
+    for (int32_t i = 0; i < g->output_count; ++i) wanted[g->outputs[i]] = true;
+    for (int32_t i = g->node_count - 1; i >= 0; --i) {
+      const node *n = g->nodes[i];
+      for (int32_t j = 0; j < n->output_count; ++j)
+        if (n->outputs[j] != NO_VALUE && wanted[n->outputs[j]]) live[i] = true;
+      if (!live[i]) continue;
+      for (int32_t j = 0; j < n->input_count; ++j)
+        if (n->inputs[j] != NO_VALUE) wanted[n->inputs[j]] = true;
+      for (int32_t j = 0; j < n->capture_count; ++j) wanted[n->captures[j]] = true;
+    }
+    free(wanted);
+    return live;
+  }
+  free(live);
+  free(wanted);
+  return NULL;
+}
+
+static status build_steps(plan *p) {
+  const graph *g = p->graph;
+  bool *live = find_live_nodes(g);
+  if (!live) return status_out_of_memory();
+  status s = OK;
+  for (int32_t i = 0; i < g->node_count && !s; ++i) {
+    if (!live[i]) continue;
+    const node *n = g->nodes[i];
+    s = create_step(p, &p->steps[p->step_count], n);
+    ++p->step_count;                                        /* also after a failure, so that plan_release sees what it holds */
+    if (s) s = status_at_node(status_context(s, "node '%s' (%s)", n->name, n->op_type), n->name);
+  }
+  free(live);
+  return s;
+}
+
+status plan_create(const graph *g, zone *memory, int threads, plan **out) {
+  *out = NULL;
+  plan *p = ZONE_NEW(memory, plan);
+  if (!p) return status_out_of_memory();
+  p->graph = g;
+  p->memory = memory;
+  p->threads = threads;
+  p->slot_count = g->value_count;
+  pthread_mutex_init(&p->lock, NULL);
+  p->steps = ZONE_ARRAY(memory, g->node_count + 1, step);
+  status s = p->steps ? build_steps(p) : status_out_of_memory();
+  if (!s) s = find_lifetimes(p);
+  if (s) {
+    plan_release(p);
+    return s;
+  }
+  *out = p;
+  return OK;
+}
+
+void plan_release(plan *p) {
+  if (!p) return;
+  for (size_t i = 0; i < sizeof p->cache / sizeof *p->cache; ++i) shape_plan_release(p->cache[i]);
+  shape_plan_release(p->generic);
+  for (int32_t i = 0; i < p->step_count; ++i) {
+    step *s = &p->steps[i];
+    for (int32_t j = 0; j < s->subplan_count; ++j) plan_release(s->subplans[j]);
+    if (s->op && s->op->dispose && s->params) s->op->dispose(s->params);
+  }
+  pthread_mutex_destroy(&p->lock);
+}
+
+plan *step_subplan(const step *s, const char *name) {
+  int32_t index = 0;
+  for (int32_t i = 0; i < s->node->attr_count; ++i) {
+    if (s->node->attrs[i].kind != ATTR_GRAPH) continue;
+    if (!strcmp(s->node->attrs[i].name, name)) return index < s->subplan_count ? s->subplans[index] : NULL;
+    ++index;
+  }
+  return NULL;
+}
+
+void plan_trim(plan *p) {
+  shape_plan *dropped[sizeof p->cache / sizeof *p->cache];
+  pthread_mutex_lock(&p->lock);
+  memcpy(dropped, p->cache, sizeof dropped);
+  memset(p->cache, 0, sizeof p->cache);
+  pthread_mutex_unlock(&p->lock);
+  for (size_t i = 0; i < sizeof dropped / sizeof *dropped; ++i) shape_plan_release(dropped[i]);
+  for (int32_t i = 0; i < p->step_count; ++i)
+    for (int32_t j = 0; j < p->steps[i].subplan_count; ++j) plan_trim(p->steps[i].subplans[j]);
+}
