@@ -26,12 +26,7 @@ static status check_targets(const frame *f, const target *targets) {
   const graph *g = f->owner->graph;
   for (int32_t o = 0; o < g->output_count; ++o) {
     const slot_plan *planned = &f->shapes->slots[g->outputs[o]];
-    if (!planned->known || (targets[o].kind != TARGET_BUFFER && targets[o].kind != TARGET_CAPACITY)) continue;
-    tensor where = planned->view;
-    target probe = targets[o];
-    buffer *memory;
-    TRY(target_resolve(&probe, f->env, &where, &memory));
-    buffer_release(memory);
+    if (planned->known) TRY(target_check(&targets[o], &planned->view));
   }
   return OK;
 }

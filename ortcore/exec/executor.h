@@ -12,6 +12,8 @@ extern const kernel_services executor_services;
 status control_run(exec_step *e) MUST_CHECK;
 /* Refuses bound memory that the run would read after writing it, naming both sides (exec/overlap.c). */
 status overlap_check(const frame *f, int32_t feed_count, const feed *feeds, const target *targets) MUST_CHECK;
+/* What can be said of a result of this type and shape before anything is written: the caller's buffer fits. */
+status target_check(const target *t, const tensor *need) MUST_CHECK;
 /* Memory for an output of this shape: the caller's, as its target says, or new. `where` gets data and memory (reference for the caller, or NULL). */
 status target_resolve(target *t, run_env *env, tensor *where, buffer **out_memory) MUST_CHECK;
 

@@ -28,8 +28,8 @@ typedef enum target_kind { TARGET_NONE, TARGET_ENGINE, TARGET_BUFFER, TARGET_CAP
 typedef struct target {
   target_kind kind;                                         /* NONE: nobody asked for it */
   const char *name;
-  tensor view;                                              /* BUFFER: shape and memory */
-  buffer *memory;                                           /* BUFFER, CAPACITY: what it lies in (lent) */
+  tensor view;                                              /* BUFFER: shape and memory. ENGINE: memory to use again if the shape is the same */
+  buffer *memory;                                           /* BUFFER, CAPACITY, ENGINE: what it lies in (lent), or NULL */
   size_t capacity;                                          /* CAPACITY, in bytes, at view.data */
   ortc_output_alloc_fn alloc;                               /* CALLBACK */
   void *user;

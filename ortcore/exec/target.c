@@ -13,15 +13,18 @@ static status check_bound_shape(const target *t, const tensor *need) {
                dims_format(computed, sizeof computed, need->rank, need->dims));
 }
 
-static status resolve_capacity(target *t, tensor *where) {
+static status check_capacity(const target *t, const tensor *where) {
   if (where->type == ORTC_STRING) return ERROR(INVALID_ARGUMENT, "output '%s' holds strings, which cannot be written into a raw buffer", t->name);
   size_t bytes = tensor_bytes(where);
   char computed[DIMS_TEXT];
   if (bytes > t->capacity)
     return ERROR(INVALID_ARGUMENT, "output '%s' has shape %s in this run and needs %zu bytes, but its buffer holds %zu; bind a larger one", t->name,
                  dims_format(computed, sizeof computed, where->rank, where->dims), bytes, t->capacity);
-  where->data = t->view.data;
   return OK;
+}
+
+status target_check(const target *t, const tensor *need) {
+  return t->kind == TARGET_BUFFER ? check_bound_shape(t, need) : t->kind == TARGET_CAPACITY ? check_capacity(t, need) : OK;
 }
 
 static status resolve_callback(target *t, tensor *where) {
@@ -37,18 +40,24 @@ static status resolve_callback(target *t, tensor *where) {
 
 status target_resolve(target *t, run_env *env, tensor *where, buffer **out_memory) {
   *out_memory = NULL;
+  TRY(target_check(t, where));
   switch (t->kind) {
     case TARGET_BUFFER:
-      TRY(check_bound_shape(t, where));
       where->data = t->view.data;
       *out_memory = buffer_retain(t->memory);
+      if (where->type == ORTC_STRING) rcstr_release_n(where->data, where->count);
       return OK;
     case TARGET_CAPACITY:
-      TRY(resolve_capacity(t, where));
+      where->data = t->view.data;
       *out_memory = buffer_retain(t->memory);
       return OK;
     case TARGET_CALLBACK: return resolve_callback(t, where);
     default: break;
+  }
+  if (t->memory && where->type != ORTC_STRING && t->view.type == where->type && dims_equal(t->view.rank, t->view.dims, where->rank, where->dims)) {
+    where->data = t->view.data;
+    *out_memory = buffer_retain(t->memory);
+    return OK;
   }
   if (where->type == ORTC_STRING) TRY(buffer_create_strings(env->allocator, where->count, out_memory));
   else TRY(buffer_create(env->allocator, tensor_bytes(where), out_memory));

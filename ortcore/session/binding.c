@@ -1,0 +1,184 @@
+#include <ortcore/base/log.h>
+#include <ortcore/device/memory_info.h>
+#include <ortcore/session/binding.h>
+#include <stdlib.h>
+#include <string.h>
+
+status binding_create(ortc_session *s, ortc_binding **out) {
+  *out = NULL;
+  ortc_binding *b = calloc(1, sizeof *b);
+  if (!b) return status_out_of_memory();
+  b->session = session_retain(s);
+  b->inputs = calloc((size_t)s->feed_count + 1, sizeof *b->inputs);
+  b->outputs = calloc((size_t)s->target_count + 1, sizeof *b->outputs);
+  b->order = calloc((size_t)s->target_count + 1, sizeof *b->order);
+  b->feeds = calloc((size_t)s->feed_count + 1, sizeof *b->feeds);
+  b->targets = calloc((size_t)s->target_count + 1, sizeof *b->targets);
+  if (!b->inputs || !b->outputs || !b->order || !b->feeds || !b->targets) {
+    binding_release(b);
+    return status_out_of_memory();
+  }
+  *out = b;
+  return OK;
+}
+
+void binding_release(ortc_binding *b) {
+  if (!b) return;
+  if (b->inputs) binding_clear_inputs(b);
+  if (b->outputs) binding_clear_outputs(b);
+  free(b->inputs);
+  free(b->outputs);
+  free(b->order);
+  free(b->feeds);
+  free(b->targets);
+  session_release(b->session);
+  free(b);
+}
+
+/* ---- Inputs ------------------------------------------------------------------------------------------------------------------ */
+
+static status check_host(const ortc_value *v, const char *role, const char *name) {
+  if (v->kind != ORTC_VALUE_TENSOR || !v->memory || memory_info_is_host(&v->memory->info)) return OK;
+  return ERROR(INVALID_ARGUMENT, "%s '%s' is bound to memory on %s:%d, which this session, running on the CPU only, cannot reach; bind host memory", role, name,
+               memory_info_device_name(&v->memory->info), v->memory->info.device_id);
+}
+
+status binding_bind_input(ortc_binding *b, const char *name, ortc_value *value) {
+  const session_io *io;
+  TRY(session_find_input(b->session, name, &io));
+  TRY(check_host(value, "input", name));
+  TRY(session_check_input(b->session, io, value));
+  ortc_value *before = b->inputs[io->index];
+  b->inputs[io->index] = ort_value_retain(value);
+  ort_value_release(before);
+  return OK;
+}
+
+void binding_clear_inputs(ortc_binding *b) {
+  for (int32_t i = 0; i < b->session->feed_count; ++i) {
+    ortc_value *before = b->inputs[i];
+    b->inputs[i] = NULL;
+    ort_value_release(before);
+  }
+}
+
+/* ---- Outputs ------------------------------------------------------------------------------------------------------------------ */
+
+static void drop_output(bound_output *o) {
+  bound_output before = *o;
+  *o = (bound_output){0};
+  ort_value_release(before.value);
+  buffer_release(before.memory);
+  if (before.release) before.release(before.user);
+}
+
+static status check_output(const session_io *io, const bound_output *how) {
+  const char *name = io->info.name;
+  if (how->kind == TARGET_ENGINE) {
+    if (!memory_info_is_host(&how->info))
+      LOG(WARNING, "output '%s' is bound to %s, which this session does not have; it will be on the CPU", name, memory_info_device_name(&how->info));
+    return OK;
+  }
+  if (io->declared.kind != KIND_TENSOR) return ERROR(INVALID_ARGUMENT, "output '%s' is %s; only tensors can be written into a buffer", name, io->info.type);
+  if (io->declared.type == ORTC_STRING && how->kind != TARGET_BUFFER)
+    return ERROR(INVALID_ARGUMENT, "output '%s' holds strings, which cannot be written into raw memory; bind it by device", name);
+  if (how->kind != TARGET_BUFFER) return OK;
+  TRY(check_host(how->value, "output", name));
+  if (how->value->kind != ORTC_VALUE_TENSOR) return ERROR(INVALID_ARGUMENT, "output '%s' must be bound to a dense tensor", name);
+  if (how->value->memory && how->value->memory->read_only)
+    return ERROR(INVALID_ARGUMENT, "output '%s' is bound to read-only memory; bind a writable buffer", name);
+  if (how->value->view.type != io->declared.type)
+    return ERROR(INVALID_ARGUMENT, "Unexpected output data type for '%s'. Actual: (tensor(%s)) , expected: (%s); bind a buffer of that type", name,
+                 dtype_name(how->value->view.type), io->info.type);
+  return OK;
+}
+
+status binding_bind_output(ortc_binding *b, const char *name, const bound_output *how) {
+  const session_io *io;
+  TRY(session_find_output(b->session, name, &io));
+  TRY(check_output(io, how));
+  bound_output *o = &b->outputs[io->index];
+  if (o->kind == TARGET_NONE) b->order[b->order_count++] = io->index;
+  bound_output before = *o;
+  *o = *how;
+  drop_output(&before);
+  return OK;
+}
+
+void binding_clear_outputs(ortc_binding *b) {
+  for (int32_t o = 0; o < b->session->target_count; ++o) drop_output(&b->outputs[o]);
+  b->order_count = 0;
+}
+
+/* ---- Running -------------------------------------------------------------------------------------------------------------------- */
+
+static bool is_fed(const ortc_binding *b, const buffer *memory) {
+  for (int32_t i = 0; i < b->session->feed_count; ++i)
+    if (b->inputs[i] && b->inputs[i]->memory == memory) return true;
+  return false;
+}
+
+/* An output that the engine allocates goes where its latest result lies, so that the address holds still; unless that result has become an
+ * input, or its shape is another now (the executor finds out). */
+static void set_target(const ortc_binding *b, const bound_output *o, const session_io *io, target *t) {
+  *t = (target){.kind = o->kind, .name = io->info.name};
+  switch (o->kind) {
+    case TARGET_BUFFER:
+      t->view = o->value->view;
+      t->memory = o->value->memory;
+      break;
+    case TARGET_CAPACITY:
+      t->view.data = o->data;
+      t->capacity = o->capacity;
+      t->memory = o->memory;
+      break;
+    case TARGET_CALLBACK:
+      t->alloc = o->alloc;
+      t->user = o->user;
+      break;
+    case TARGET_ENGINE:
+      if (o->value && o->value->kind == ORTC_VALUE_TENSOR && o->value->memory && !is_fed(b, o->value->memory)) {
+        t->view = o->value->view;
+        t->memory = o->value->memory;
+      }
+      break;
+    case TARGET_NONE: break;
+  }
+}
+
+/* The result becomes the output's value. One that lies where the previous one did keeps its object, and the run allocates nothing. */
+static status keep_result(bound_output *o, target *t) {
+  if (o->kind == TARGET_NONE || o->kind == TARGET_BUFFER) {
+    if (o->kind == TARGET_BUFFER || !t->object) buffer_release(t->result_memory);
+    t->result_memory = NULL;
+    return OK;
+  }
+  const tensor *now = &t->result;
+  if (o->value && !t->object && o->value->memory == t->result_memory && o->value->memory && o->value->view.data == now->data && o->value->view.type == now->type &&
+      dims_equal(o->value->view.rank, o->value->view.dims, now->rank, now->dims)) {
+    buffer_release(t->result_memory);
+    t->result_memory = NULL;
+    return OK;
+  }
+  ortc_value *value;
+  TRY(target_value(t, &value));
+  ort_value_release(o->value);
+  o->value = value;
+  return OK;
+}
+
+status binding_run(ortc_binding *b, const ortc_run_options *options) {
+  ortc_session *s = b->session;
+  if (!b->order_count) return ERROR(INVALID_ARGUMENT, "At least one output should be requested: bind the outputs you want before the run");
+  for (int32_t i = 0; i < s->feed_count; ++i) b->feeds[i] = b->inputs[i] ? feed_of_value(b->inputs[i]) : (feed){0};
+  for (int32_t o = 0; o < s->target_count; ++o) set_target(b, &b->outputs[o], &s->io[ORTC_IO_OUTPUT].items[o], &b->targets[o]);
+  TRY(session_run(s, options, b->feeds, b->targets, b->copied));
+  b->copied = 0;
+  status result = OK;
+  for (int32_t o = 0; o < s->target_count; ++o) {
+    if (!result) result = keep_result(&b->outputs[o], &b->targets[o]);
+    buffer_release(b->targets[o].result_memory);
+    ort_value_release(b->targets[o].object);
+  }
+  return result;
+}

@@ -1,0 +1,57 @@
+/* A session: a model made ready to run. Immutable after creation but for its pools and counters, which lock by themselves. */
+#ifndef ORTCORE_SESSION_SESSION_H
+#define ORTCORE_SESSION_SESSION_H
+
+#include <ortcore/exec/executor.h>
+#include <ortcore/session/options.h>
+
+/* A named input or output, and where it stands in the main graph's inputs or outputs. */
+typedef struct session_io {
+  ortc_io_info info;
+  fact declared;                                            /* inputs: what is checked */
+  int32_t index;
+  const tensor *default_value;                              /* overridable initializers */
+} session_io;
+
+typedef struct io_list { size_t count; session_io *items; strmap by_name; } io_list;
+
+struct ortc_session {
+  _Atomic int64_t references;
+  ortc_session_options *options;
+  model *model;
+  plan *plan;
+  ortc_allocator *allocator;
+  int threads;
+  io_list io[3];                                            /* by ortc_io */
+  int32_t feed_count, target_count;                         /* inputs and outputs of the main graph */
+  const session_io **feed_io;                               /* the io of each graph input */
+  const char **output_names;                                /* as the model file says: passes may have replaced the values */
+  ortc_model_metadata metadata;
+  frame_pool frames;
+  profiler *trace;                                          /* NULL: off */
+  pthread_mutex_t stats_lock;
+  ortc_run_stats total, latest;
+};
+
+status session_create(const char *path, buffer *bytes, const ortc_session_options *options, ortc_session **out) MUST_CHECK;
+ortc_session *session_retain(ortc_session *s);
+void session_release(ortc_session *s);
+
+/* session/io.c */
+status session_io_init(ortc_session *s) MUST_CHECK;
+void session_io_deinit(ortc_session *s);
+/* An input or overridable initializer by name, an output by name; the error lists what there is. */
+status session_find_input(const ortc_session *s, const char *name, const session_io **out) MUST_CHECK;
+status session_find_output(const ortc_session *s, const char *name, const session_io **out) MUST_CHECK;
+/* Kind, dtype, rank and fixed dims of a value for an input. */
+status session_check_input(const ortc_session *s, const session_io *io, const ortc_value *value) MUST_CHECK;
+/* Symbols mean one number in all inputs of a run. */
+status session_check_symbols(const ortc_session *s, const feed *feeds) MUST_CHECK;
+
+/* session/run.c: feeds by graph input (all set but those of overridable initializers), targets by graph output. */
+status session_run(ortc_session *s, const ortc_run_options *options, feed *feeds, target *targets, uint64_t copied) MUST_CHECK;
+feed feed_of_value(const ortc_value *value);
+/* The value that a target became; retains. */
+status target_value(target *t, ortc_value **out) MUST_CHECK;
+
+#endif
