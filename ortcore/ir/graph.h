@@ -50,6 +50,7 @@ typedef struct value {
   int32_t producer;                                         /* node index, or -1 */
   bool is_input, is_output, is_initializer, is_capture;
   buffer *memory;                                           /* constants: what fact.value->data lies in (retained by the model) */
+  const tensor *default_value;                              /* overridable initializers (inputs too): their fact has no value */
 } value;
 
 /* An outer value used inside a subgraph: `inner` is its value id here, `slot` its index in the captures of the node that owns the subgraph. */
@@ -76,6 +77,7 @@ typedef struct model {
   int64_t version;                                          /* INT64_MAX if unset */
   int32_t metadata_count; const char **metadata_keys, **metadata_values;
   int32_t symbol_count, symbol_capacity; const char **symbols;   /* symbol s has dim value -2 - s */
+  int32_t denotation_count; struct { const char *name; int32_t input; int32_t axis; } *denotations;   /* of dims of the main graph's inputs */
   int32_t buffer_count, buffer_capacity; buffer **buffers;  /* everything that constants lie in, the file mapping included */
 } model;
 
@@ -83,6 +85,9 @@ status model_create(model **out) MUST_CHECK;
 void model_release(model *m);
 dim model_symbol(model *m, const char *name);               /* interned */
 const char *model_symbol_name(const model *m, dim d);       /* NULL if d is not a symbol */
+/* Dims with that symbol, or of inputs with that denotation, are `to` from now on. */
+void model_override_dim(model *m, const char *symbol, int64_t to);
+void model_override_denotation(model *m, const char *denotation, int64_t to);
 int64_t model_opset(const model *m, const char *domain);    /* 0 if not imported */
 status model_hold_buffer(model *m, buffer *b) MUST_CHECK;   /* takes the reference */
 
@@ -91,7 +96,7 @@ status graph_create(model *m, graph *parent, graph **out) MUST_CHECK;
 status graph_add_value(graph *g, const char *name, int32_t *out_id) MUST_CHECK;
 status graph_add_node(graph *g, const char *op_type, const char *domain, int32_t input_count, const int32_t *inputs,
                       int32_t output_count, const int32_t *outputs, node **out) MUST_CHECK;   /* appended; producers are set */
-/* A constant: memory is retained by the model. `t` is copied into the zone, its data is not. */
+/* A constant; for a value that is an input too, the default. memory is retained by the model. `t` is copied into the zone, its data is not. */
 status graph_set_constant(graph *g, int32_t id, const tensor *t, buffer *memory) MUST_CHECK;
 /* Uses of each value by nodes (captures included) and as graph output: zone-free array of value_count ints, freed by the caller. */
 int32_t *graph_count_uses(const graph *g);
@@ -114,5 +119,7 @@ graph *attr_graph(const node *n, const char *name);
 status node_set_attr_int(graph *g, node *n, const char *name, int64_t v) MUST_CHECK;
 status node_set_attr_ints(graph *g, node *n, const char *name, int64_t count, const int64_t *v) MUST_CHECK;
 status node_set_attr_float(graph *g, node *n, const char *name, float v) MUST_CHECK;
+status node_set_attr_floats(graph *g, node *n, const char *name, int64_t count, const float *v) MUST_CHECK;
+status node_set_attr_string(graph *g, node *n, const char *name, const char *v) MUST_CHECK;
 
 #endif

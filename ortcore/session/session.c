@@ -1,5 +1,6 @@
 #include <ortcore/base/log.h>
 #include <ortcore/base/threads.h>
+#include <ortcore/device/memory_info.h>
 #include <ortcore/onnx/read.h>
 #include <ortcore/passes/pass.h>
 #include <ortcore/plan/eval.h>

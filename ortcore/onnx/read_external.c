@@ -1,0 +1,109 @@
+/* Files: the model's own and those of external data, mapped. External data never leaves its folder. */
+#include <ortcore/base/checked.h>
+#include <ortcore/onnx/reader.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct mapping { void *data; size_t bytes; } mapping;
+
+static void unmap(void *user) {
+  mapping *m = user;
+  munmap(m->data, m->bytes);
+  free(m);
+}
+
+static status map_open(int fd, size_t bytes, const char *path, buffer **out) {
+  mapping *m = malloc(sizeof *m);
+  if (!m) return status_out_of_memory();
+  *m = (mapping){mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0), bytes};
+  if (m->data == MAP_FAILED) {
+    free(m);
+    return ERROR(FAIL, "'%s' could not be mapped: %s", path, strerror(errno));
+  }
+  status s = buffer_borrow(NULL, m->data, bytes, unmap, m, out);
+  if (s) unmap(m);
+  else (*out)->read_only = true;
+  return s;
+}
+
+status map_file(const char *path, buffer **out) {
+  *out = NULL;
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return errno == ENOENT || errno == ENOTDIR ? ERROR(NO_SUCHFILE, "there is no file '%s'", path) : ERROR(FAIL, "'%s' could not be opened: %s", path, strerror(errno));
+  struct stat info;
+  status s;
+  if (fstat(fd, &info)) s = ERROR(FAIL, "'%s' could not be read: %s", path, strerror(errno));
+  else if (!S_ISREG(info.st_mode)) s = ERROR(INVALID_PROTOBUF, "'%s' is not a regular file; give the path of an ONNX model", path);
+  else if (!info.st_size) s = buffer_borrow(NULL, NULL, 0, NULL, NULL, out);
+  else s = map_open(fd, (size_t)info.st_size, path, out);
+  close(fd);
+  return s;
+}
+
+static status resolve_folder(reader *r) {
+  if (r->folder) return OK;
+  char resolved[PATH_MAX];
+  if (!realpath(r->folder_given, resolved)) return ERROR(FAIL, "the folder of external data, '%s', cannot be resolved: %s", r->folder_given, strerror(errno));
+  r->folder = zone_strdup(r->m->memory, resolved);
+  return r->folder ? OK : status_out_of_memory();
+}
+
+/* The file's real path, symbolic links followed, must lie below the folder's. */
+static status resolve(reader *r, const char *location, char out[PATH_MAX]) {
+  if (location[0] == '/') return ERROR(FAIL, "external data location '%s' is an absolute path; it must be relative to the model's folder", location);
+  TRY(resolve_folder(r));
+  char *joined = zone_printf(r->m->memory, "%s/%s", r->folder, location);
+  if (!joined) return status_out_of_memory();
+  if (!realpath(joined, out)) return ERROR(FAIL, "external data file '%s' cannot be found in '%s': %s", location, r->folder, strerror(errno));
+  size_t n = strlen(r->folder);
+  if (strncmp(out, r->folder, n) || (out[n] != '/' && n > 1)) return ERROR(FAIL, "external data location '%s' leads out of the model's folder '%s', which is not allowed", location, r->folder);
+  return OK;
+}
+
+static status remember(reader *r, const char *location, buffer *data) {
+  if (r->mapped_count == r->mapped_capacity) {
+    int32_t wanted = r->mapped_capacity ? r->mapped_capacity * 2 : 4;
+    read_file *files = ZONE_ARRAY(r->m->memory, wanted, read_file);
+    if (!files) return status_out_of_memory();
+    if (r->mapped_count) memcpy(files, r->mapped, (size_t)r->mapped_count * sizeof *files);
+    r->mapped = files;
+    r->mapped_capacity = wanted;
+  }
+  r->mapped[r->mapped_count++] = (read_file){location, data};
+  return OK;
+}
+
+static status find_file(reader *r, const char *location, buffer **out) {
+  for (int32_t i = 0; i < r->options->file_count; ++i) {
+    if (strcmp(r->options->files[i].name, location)) continue;
+    *out = r->options->files[i].data;
+    TRY(remember(r, location, *out));
+    return model_hold_buffer(r->m, buffer_retain(*out));
+  }
+  char path[PATH_MAX];
+  TRY(resolve(r, location, path));
+  TRY(map_file(path, out));
+  TRY(model_hold_buffer(r->m, *out));
+  return remember(r, location, *out);
+}
+
+status external_data(reader *r, const char *location, int64_t offset, int64_t length, const char **out_data, size_t *out_bytes, buffer **out_memory) {
+  buffer *file = NULL;
+  for (int32_t i = 0; i < r->mapped_count && !file; ++i)
+    if (!strcmp(r->mapped[i].name, location)) file = r->mapped[i].data;
+  if (!file) TRY(find_file(r, location, &file));
+  int64_t end;
+  if (offset < 0 || length < 0 || checked_add(offset, length, &end) || (uint64_t)end > file->bytes)
+    return ERROR(FAIL, "external data file '%s' has %zu bytes, but bytes %lld to %lld are asked for", location, file->bytes, (long long)offset, (long long)(offset + (length > 0 ? length : 0)));
+  *out_data = (const char *)file->data + offset;
+  *out_bytes = (size_t)length;
+  *out_memory = file;
+  return OK;
+}

@@ -1,0 +1,37 @@
+#include <ortcore/passes/infer.h>
+#include <ortcore/passes/pass.h>
+#include <string.h>
+
+/* In the order in which they run. A pass that changes something is followed by inference. */
+static const pass passes[] = {
+  {"ConstantFolding", 1, pass_fold},
+};
+
+const pass *pass_at(size_t index) { return index < sizeof passes / sizeof *passes ? &passes[index] : NULL; }
+
+static bool is_disabled(const char *list, const char *name) {
+  size_t n = strlen(name);
+  for (const char *at = list; at && (at = strstr(at, name)); at += n)
+    if ((at == list || at[-1] == ';') && (!at[n] || at[n] == ';')) return true;
+  return false;
+}
+
+static status run_on(const pass *p, graph *g, const pass_env *env, bool *changed) {
+  for (int32_t i = 0; i < g->node_count; ++i)
+    for (int32_t a = 0; a < g->nodes[i]->attr_count; ++a)
+      if (g->nodes[i]->attrs[a].kind == ATTR_GRAPH) TRY(run_on(p, g->nodes[i]->attrs[a].g, env, changed));
+  return p->run(g, env, changed);
+}
+
+status passes_run(model *m, int level, const char *disabled, const pass_env *env) {
+  TRY(infer_graph(m->main));
+  for (size_t i = 0; i < sizeof passes / sizeof *passes; ++i) {
+    const pass *p = &passes[i];
+    if (p->level > level || is_disabled(disabled, p->name)) continue;
+    if (env->cancel && *env->cancel) return ERROR(MODEL_LOAD_CANCELED, "loading was cancelled");
+    bool changed = false;
+    TRY(status_context(run_on(p, m->main, env, &changed), "pass %s", p->name));
+    if (changed) TRY(infer_graph(m->main));
+  }
+  return OK;
+}

@@ -1,0 +1,30 @@
+/* Rewrites of a model before it is planned. A pass has a name, by which it can be switched off, and the lowest optimisation level that runs it. */
+#ifndef ORTCORE_PASSES_PASS_H
+#define ORTCORE_PASSES_PASS_H
+
+#include <ortcore/ops/op.h>
+
+/* What passes need from below. */
+typedef struct pass_env {
+  /* Computes a node from constants: out[i] is a tensor of its own, NULL where out_facts[i] is NULL. */
+  status (*eval_node)(void *user, const node *n, int32_t in_count, const fact *const *in, int32_t out_count, const fact *const *out_facts, ortc_value **out);
+  void *user;
+  const _Atomic bool *cancel;                               /* may be NULL */
+  int64_t constant_folding_limit;                           /* bytes of one folded output; 0: the default */
+} pass_env;
+
+typedef struct pass {
+  const char *name;
+  int level;                                                /* 1 basic, 2 extended, 3 layout, 99 all */
+  status (*run)(graph *g, const pass_env *env, bool *out_changed);
+} pass;
+
+/* Infers facts, then runs the passes of `level` and below that `disabled` (names separated by ';', or NULL) does not name, on the main graph and
+ * all subgraphs. Names of the main graph's inputs and the order of its outputs stay. */
+status passes_run(model *m, int level, const char *disabled, const pass_env *env) MUST_CHECK;
+/* The table, for tests; NULL out of range. */
+const pass *pass_at(size_t index);
+
+status pass_fold(graph *g, const pass_env *env, bool *out_changed) MUST_CHECK;
+
+#endif
