@@ -89,7 +89,7 @@ static bool next_token(reader *r, const char **out, size_t *out_bytes) {
       if (!regex_search(p->expressions[0], r->text, r->bytes, r->at, &begin, &end, r->memory)) return false;
       after = end > r->at ? end : r->at + utf8_decode(r->text + r->at, r->bytes - r->at, &(uint32_t){0});
     } else {
-      size_t separator;
+      size_t separator = end;
       if (next_separator(r, &separator, &after)) end = separator;
       else after = r->bytes;
     }

@@ -71,11 +71,24 @@ static inline void FN(transpose_tile)(char *to, int64_t to1, const char *from, i
   for (int i = 0; i < FN(TILE); ++i) memcpy(to + i * to1, &a[i], 16);
 }
 
+/* A square of whole cache lines by way of a local copy, so that each line is touched once: rows a power of two apart share so few places
+ * of the cache that they would evict each other before all of a line is used. */
+static inline void FN(transpose_lines)(char *to, int64_t to1, const char *from, int64_t from0) {
+  enum { TILE = FN(TILE), LINE = 64 / WIDTH };
+  char square[LINE * 64];
+  for (int j = 0; j < LINE; ++j) memcpy(square + j * 64, from + j * from0, 64);
+  for (int i = 0; i < LINE; i += TILE)
+    for (int j = 0; j < LINE; j += TILE) FN(transpose_tile)(to + i * to1 + j * WIDTH, to1, square + j * 64 + i * WIDTH, 64);
+}
+
 /* Columns are adjacent in `to`, rows are adjacent in `from`. Whole cache lines of `from` are used before they can be evicted. */
 static void FN(copy_transposed)(char *to, const char *from, int64_t n1, int64_t to1, int64_t from1, int64_t n0, int64_t to0, int64_t from0) {
   enum { TILE = FN(TILE), LINE = 64 / WIDTH };
+  bool collides = to1 % 2048 == 0 || from0 % 2048 == 0;
   for (int64_t line = 0; line < n1; line += LINE) {
     int64_t end = line + LINE < n1 ? line + LINE : n1, j = 0;
+    if (collides && end - line == LINE)
+      for (; j + LINE <= n0; j += LINE) FN(transpose_lines)(to + line * to1 + j * WIDTH, to1, from + j * from0 + line * WIDTH, from0);
     for (; j + TILE <= n0; j += TILE) {
       int64_t i = line;
       for (; i + TILE <= end; i += TILE) FN(transpose_tile)(to + i * to1 + j * WIDTH, to1, from + j * from0 + i * WIDTH, from0);
