@@ -60,6 +60,7 @@ std::vector<int64_t> shape_of(const ortc_io_info &io, int64_t open_dim) {
   if (!io.is_tensor || !io.has_rank || io.element_type != ORTC_FLOAT) {
     throw std::runtime_error(std::string(io.name) + ": this program handles tensor(float) of known rank only, not " + io.type);
   }
+  if (open_dim < 0) throw std::runtime_error("dims cannot be negative: " + std::to_string(open_dim));
   std::vector<int64_t> dims(io.dims, io.dims + io.rank);
   for (auto &dim : dims) dim = dim < 0 ? open_dim : dim;
   return dims;

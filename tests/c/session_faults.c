@@ -110,10 +110,12 @@ static void sweep(const char *path) {
   ortc_session_release(session);
 }
 
+static void test_identity(void) { sweep(TEST_DATA "/identity.onnx"); }
 static void test_dense(void) { sweep(TEST_DATA "/dense.onnx"); }
 static void test_control(void) { sweep(TEST_DATA "/control.onnx"); }
 
 int main(void) {
+  RUN(test_identity);
   RUN(test_dense);
   RUN(test_control);
   return check_result();

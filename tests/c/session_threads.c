@@ -65,10 +65,12 @@ static void run_threads(const char *path) {
   ortc_session_release(session);
 }
 
+static void test_identity(void) { run_threads(TEST_DATA "/identity.onnx"); }
 static void test_dense(void) { run_threads(TEST_DATA "/dense.onnx"); }
 static void test_control(void) { run_threads(TEST_DATA "/control.onnx"); }
 
 int main(void) {
+  RUN(test_identity);
   RUN(test_dense);
   RUN(test_control);
   return check_result();
