@@ -1,7 +1,7 @@
 /* The exported functions of sessions. */
 #include <ortcore/api/check.h>
+#include <ortcore/base/mem.h>
 #include <ortcore/session/session.h>
-#include <stdlib.h>
 #include <string.h>
 
 ortc_status *ortc_session_create_from_file(const char *path, const ortc_session_options *options, ortc_session **out_session) {
@@ -147,11 +147,11 @@ ortc_status *ortc_session_run(ortc_session *session, const ortc_run_options *opt
   NEEDS_ARRAY(output_names, output_count);
   NEEDS_ARRAY(outputs, output_count);
   size_t feed_bytes = (size_t)(session->feed_count + 1) * sizeof(feed), target_bytes = (size_t)(session->target_count + 1) * sizeof(target);
-  char *memory = calloc(1, feed_bytes + target_bytes);
+  char *memory = mem_calloc(1, feed_bytes + target_bytes);
   if (!memory) return status_out_of_memory();
   request r = {.feeds = (feed *)memory, .targets = (target *)(memory + feed_bytes)};
   /* What the caller gave stays the caller's when the run fails: only new values are released. */
-  bool *given = calloc(output_count + 1, sizeof *given);
+  bool *given = mem_calloc(output_count + 1, sizeof *given);
   status s = given ? OK : status_out_of_memory();
   for (size_t i = 0; given && i < output_count; ++i) given[i] = outputs[i];
   if (!s) s = run(session, options, &r, input_count, input_names, inputs, output_count, output_names, outputs);
@@ -164,7 +164,7 @@ ortc_status *ortc_session_run(ortc_session *session, const ortc_run_options *opt
     ort_value_release(outputs[i]);
     outputs[i] = NULL;
   }
-  free(given);
-  free(memory);
+  mem_free(given);
+  mem_free(memory);
   return s;
 }

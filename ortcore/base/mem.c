@@ -35,11 +35,14 @@ void *mem_aligned(size_t alignment, size_t bytes) {
 
 void *mem_realloc(void *data, size_t bytes) { return mem_fails_now() ? NULL : realloc(data, bytes ? bytes : 1); }
 
-char *mem_strdup(const char *text) {
-  size_t bytes = strlen(text) + 1;
-  char *copy = mem_alloc(bytes);
-  return copy ? memcpy(copy, text, bytes) : NULL;
+char *mem_strndup(const char *text, size_t bytes) {
+  char *copy = mem_alloc(bytes + 1);
+  if (!copy) return NULL;
+  copy[bytes] = '\0';
+  return memcpy(copy, text, bytes);
 }
+
+char *mem_strdup(const char *text) { return mem_strndup(text, strlen(text)); }
 
 void mem_free(void *data) { free(data); }
 

@@ -12,6 +12,7 @@ void *mem_calloc(size_t count, size_t size);               /* zeroed; checked mu
 void *mem_aligned(size_t alignment, size_t bytes);         /* alignment: a power of two */
 void *mem_realloc(void *data, size_t bytes);               /* on failure `data` stays as it was */
 char *mem_strdup(const char *text);
+char *mem_strndup(const char *text, size_t bytes);         /* `bytes` bytes of it, and a NUL */
 void mem_free(void *data);                                 /* of any of the above; NULL is fine */
 size_t mem_usable_bytes(void *data);                       /* what the heap really set aside for it */
 

@@ -1,8 +1,8 @@
 /* If, Loop and Scan: steps that run plans of their own. Conditions and trip counts are values on the host. */
 #include <ortcore/base/checked.h>
+#include <ortcore/base/mem.h>
 #include <ortcore/exec/executor.h>
 #include <ortcore/exec/stack.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- Running a subplan ----------------------------------------------------------------------------------------------- */
@@ -22,9 +22,9 @@ typedef struct runner {
 } runner;
 
 static void runner_deinit(runner *r) {
-  free(r->feeds);
-  free(r->views);
-  free(r->targets);
+  mem_free(r->feeds);
+  mem_free(r->views);
+  mem_free(r->targets);
 }
 
 static status runner_init(runner *r, exec_step *e, const char *attribute) {
@@ -34,9 +34,9 @@ static status runner_init(runner *r, exec_step *e, const char *attribute) {
   r->child = e->child_base;
   while (e->source->subplans[r->child - e->child_base] != r->sub) ++r->child;
   r->feed_count = g->input_count + g->capture_count;
-  r->feeds = calloc((size_t)r->feed_count + 1, sizeof *r->feeds);
-  r->views = calloc((size_t)r->feed_count + 1, sizeof *r->views);
-  r->targets = calloc((size_t)g->output_count + 1, sizeof *r->targets);
+  r->feeds = mem_calloc((size_t)r->feed_count + 1, sizeof *r->feeds);
+  r->views = mem_calloc((size_t)r->feed_count + 1, sizeof *r->views);
+  r->targets = mem_calloc((size_t)g->output_count + 1, sizeof *r->targets);
   if (!r->feeds || !r->views || !r->targets) {
     runner_deinit(r);
     return status_out_of_memory();
@@ -190,7 +190,7 @@ static void carried_release(carried *items, int32_t count) {
     buffer_release(items[i].memory);
     ort_value_release(items[i].object);
   }
-  free(items);
+  mem_free(items);
 }
 
 /* ---- Loop ---------------------------------------------------------------------------------------------------------------- */
@@ -205,13 +205,13 @@ typedef struct loop {
 static void loop_deinit(loop *l) {
   carried_release(l->carried, l->carried_count);
   for (int32_t i = 0; l->stacks && i < l->stack_count; ++i) stack_deinit(&l->stacks[i]);
-  free(l->stacks);
+  mem_free(l->stacks);
   runner_deinit(&l->r);
 }
 
 static status loop_alloc(loop *l) {
-  l->carried = calloc((size_t)l->carried_count + 1, sizeof *l->carried);
-  l->stacks = calloc((size_t)l->stack_count + 1, sizeof *l->stacks);
+  l->carried = mem_calloc((size_t)l->carried_count + 1, sizeof *l->carried);
+  l->stacks = mem_calloc((size_t)l->stack_count + 1, sizeof *l->stacks);
   return l->carried && l->stacks ? OK : status_out_of_memory();
 }
 
@@ -336,7 +336,7 @@ static status run_scan(exec_step *e) {
     s = ERROR(INVALID_GRAPH, "the body has %d inputs and %d outputs, which does not fit a Scan with %d inputs of which %d are scanned", g->input_count,
               g->output_count, e->k.in_count, x.scan_count);
   else s = loop_alloc(l);
-  x.slicers = calloc((size_t)(x.scan_count > 0 ? x.scan_count : 0) + 1, sizeof *x.slicers);
+  x.slicers = mem_calloc((size_t)(x.scan_count > 0 ? x.scan_count : 0) + 1, sizeof *x.slicers);
   if (!s && !x.slicers) s = status_out_of_memory();
   for (int32_t c = 0; !s && c < l->carried_count; ++c) {
     feed f = frame_feed(e->owner, e->source->in[c]);
@@ -348,7 +348,7 @@ static status run_scan(exec_step *e) {
   for (int32_t c = 0; !s && c < l->carried_count; ++c) s = carried_deliver(e, c, &l->carried[c]);
   for (int32_t k = 0; !s && k < l->stack_count; ++k) s = stack_deliver(&l->stacks[k], &e->k, l->carried_count + k);
   for (int32_t k = 0; x.slicers && k < x.scan_count; ++k) slicer_deinit(&x.slicers[k]);
-  free(x.slicers);
+  mem_free(x.slicers);
   loop_deinit(l);
   return s;
 }

@@ -1,6 +1,6 @@
+#include <ortcore/base/mem.h>
 #include <ortcore/exec/executor.h>
 #include <ortcore/passes/infer.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- Before the first step ------------------------------------------------------------------------------------------ */
@@ -98,7 +98,7 @@ static bool spec_key_fits(const exec_step *e) {
 static status set_spec_key(exec_step *e) {
   size_t count = 1;
   for (int32_t i = 0; i < e->k.in_count; ++i) count += 1 + (size_t)(e->k.in[i] ? e->k.in[i]->rank : 0);
-  int64_t *key = realloc(e->spec_key, count * sizeof *key);
+  int64_t *key = mem_realloc(e->spec_key, count * sizeof *key);
   if (!key) return status_out_of_memory();
   e->spec_key = key;
   for (int32_t i = 0; i < e->k.in_count; ++i) {
@@ -168,7 +168,7 @@ static status specialise_now(exec_step *e) {
   if (!e->spec_key || !spec_key_fits(e)) {
     if (e->k.spec && e->source->op->dispose_spec) e->source->op->dispose_spec(e->k.spec);
     e->k.spec = NULL;
-    free(e->spec_key);
+    mem_free(e->spec_key);
     e->spec_key = NULL;
     zone *scratch = zone_create();
     status s = scratch ? make_spec(e, scratch) : status_out_of_memory();

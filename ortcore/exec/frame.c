@@ -1,5 +1,5 @@
+#include <ortcore/base/mem.h>
 #include <ortcore/exec/executor.h>
-#include <stdlib.h>
 #include <string.h>
 
 static bool is_maybe_tensor(const frame *f, int32_t v) {
@@ -97,7 +97,7 @@ void frame_release(frame *f) {
   for (int32_t i = 0; i < f->step_count; ++i) {
     exec_step *e = &f->steps[i];
     if ((e->flags & EXEC_SPECIALISE) && e->k.spec && e->source->op->dispose_spec) e->source->op->dispose_spec(e->k.spec);
-    free(e->spec_key);
+    mem_free(e->spec_key);
   }
   buffer_release(f->block);
   shape_plan_release(f->shapes);

@@ -1,7 +1,7 @@
+#include <ortcore/base/mem.h>
 #include <ortcore/exec/profiler.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ int64_t profiler_now_ns(void) {
 
 status profiler_create(const char *file_prefix, profiler **out) {
   *out = NULL;
-  profiler *p = calloc(1, sizeof *p);
+  profiler *p = mem_calloc(1, sizeof *p);
   if (!p) return status_out_of_memory();
   pthread_mutex_init(&p->lock, NULL);
   p->start_ns = profiler_now_ns();
@@ -47,7 +47,7 @@ void profiler_record(profiler *p, const char *category, const char *name, const 
   pthread_mutex_lock(&p->lock);
   if (p->count == p->capacity && p->capacity < MAX_EVENTS) {
     size_t capacity = p->capacity ? p->capacity * 2 : 256;
-    event *events = realloc(p->events, capacity * sizeof *events);
+    event *events = mem_realloc(p->events, capacity * sizeof *events);
     if (events) {
       p->events = events;
       p->capacity = capacity;
@@ -105,6 +105,6 @@ status profiler_finish(profiler *p, const char **out_path) {
 void profiler_release(profiler *p) {
   if (!p) return;
   pthread_mutex_destroy(&p->lock);
-  free(p->events);
-  free(p);
+  mem_free(p->events);
+  mem_free(p);
 }

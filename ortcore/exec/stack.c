@@ -1,6 +1,6 @@
 #include <ortcore/base/checked.h>
+#include <ortcore/base/mem.h>
 #include <ortcore/exec/stack.h>
-#include <stdlib.h>
 #include <string.h>
 
 static status whole_elements(const tensor *t) {
@@ -20,7 +20,7 @@ status slicer_init(slicer *s, const tensor *whole, int64_t axis, bool reversed) 
   s->length = whole->dims[at];
   s->outer = dims_product(whole->dims, 0, at);
   s->inner_bytes = dims_product(whole->dims, at + 1, whole->rank) * tensor_width(whole);
-  if (s->outer > 1 && !(s->copy = malloc(tensor_bytes(&s->slice) + 1))) return status_out_of_memory();
+  if (s->outer > 1 && !(s->copy = mem_alloc(tensor_bytes(&s->slice) + 1))) return status_out_of_memory();
   return OK;
 }
 
@@ -37,7 +37,7 @@ const tensor *slicer_at(slicer *s, int64_t index) {
 }
 
 void slicer_deinit(slicer *s) {
-  free(s->copy);
+  mem_free(s->copy);
 }
 
 void stack_init(stack *s, const fact *element, int64_t axis, bool reversed) {
@@ -51,7 +51,7 @@ static status stack_grow(stack *s, int64_t expected) {
   want = s->capacity * 2 > needed ? s->capacity * 2 : needed;
   size_t all;
   if (!s->capacity && expected > 0 && !checked_mul((size_t)expected, s->bytes_each, &all) && all > want && all < (size_t)1 << 30) want = all;
-  char *data = realloc(s->data, want);
+  char *data = mem_realloc(s->data, want);
   if (!data) return status_out_of_memory();
   s->data = data;
   s->capacity = want;
@@ -105,5 +105,5 @@ status stack_deliver(stack *s, kernel_ctx *k, int32_t output) {
 void stack_deinit(stack *s) {
   if (s->first.rank >= 0 && s->first.type == ORTC_STRING && s->data)
     for (int64_t i = 0; i < s->count; ++i) rcstr_release_n((rcstr **)(s->data + (size_t)i * s->bytes_each), s->first.count);
-  free(s->data);
+  mem_free(s->data);
 }

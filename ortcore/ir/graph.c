@@ -1,5 +1,5 @@
+#include <ortcore/base/mem.h>
 #include <ortcore/ir/graph.h>
-#include <stdlib.h>
 #include <string.h>
 
 status graph_create(model *m, graph *parent, graph **out) {
@@ -73,7 +73,7 @@ status graph_set_constant(graph *g, int32_t id, const tensor *t, buffer *memory)
 }
 
 int32_t *graph_count_uses(const graph *g) {
-  int32_t *uses = calloc((size_t)g->value_count + 1, sizeof *uses);
+  int32_t *uses = mem_calloc((size_t)g->value_count + 1, sizeof *uses);
   if (!uses) return NULL;
   for (int32_t i = 0; i < g->node_count; ++i) {
     const node *n = g->nodes[i];
@@ -141,14 +141,14 @@ static bool is_sorted(const graph *g) {
 status graph_sort(graph *g) {
   if (is_sorted(g)) return OK;
   size_t n = (size_t)g->node_count + 1;
-  char *state = calloc(n, 1);
-  visit *stack = calloc(n, sizeof *stack);
+  char *state = mem_calloc(n, 1);
+  visit *stack = mem_calloc(n, sizeof *stack);
   node **sorted = ZONE_ARRAY(g->memory, n, node *);
   status s = state && stack && sorted ? OK : status_out_of_memory();
   int32_t count = 0;
   for (int32_t i = 0; i < g->node_count && !s; ++i) s = sort_from(g, i, state, stack, sorted, &count);
-  free(state);
-  free(stack);
+  mem_free(state);
+  mem_free(stack);
   if (s) return s;
   g->nodes = sorted;
   g->node_capacity = (int32_t)n;

@@ -1,6 +1,6 @@
 /* ModelProto. */
+#include <ortcore/base/mem.h>
 #include <ortcore/onnx/reader.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { M_IR = 1, M_PRODUCER = 2, M_PRODUCER_VERSION = 3, M_DOMAIN = 4, M_VERSION = 5, M_DOC = 6, M_GRAPH = 7, M_IMPORT = 8, M_METADATA = 14, M_FUNCTION = 25 };
@@ -121,9 +121,9 @@ status onnx_read_file(const char *path, const read_options *options, model **out
   buffer *bytes;
   TRY(map_file(path, &bytes));
   const char *slash = strrchr(path, '/');
-  char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+  char *folder = slash ? mem_strndup(path, slash == path ? 1 : (size_t)(slash - path)) : mem_strdup(".");
   status s = folder ? read(bytes, folder, options, out) : status_out_of_memory();
-  free(folder);
+  mem_free(folder);
   buffer_release(bytes);
   return s;
 }

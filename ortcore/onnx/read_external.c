@@ -1,5 +1,6 @@
 /* Files: the model's own and those of external data, mapped. External data never leaves its folder. */
 #include <ortcore/base/checked.h>
+#include <ortcore/base/mem.h>
 #include <ortcore/onnx/reader.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,15 +16,15 @@ typedef struct mapping { void *data; size_t bytes; } mapping;
 static void unmap(void *user) {
   mapping *m = user;
   munmap(m->data, m->bytes);
-  free(m);
+  mem_free(m);
 }
 
 static status map_open(int fd, size_t bytes, const char *path, buffer **out) {
-  mapping *m = malloc(sizeof *m);
+  mapping *m = mem_alloc(sizeof *m);
   if (!m) return status_out_of_memory();
   *m = (mapping){mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0), bytes};
   if (m->data == MAP_FAILED) {
-    free(m);
+    mem_free(m);
     return ERROR(FAIL, "'%s' could not be mapped: %s", path, strerror(errno));
   }
   status s = buffer_borrow(NULL, m->data, bytes, unmap, m, out);

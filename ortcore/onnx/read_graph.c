@@ -1,6 +1,6 @@
 /* GraphProto. Names are declared before nodes are read, so that the order of nodes in the file does not matter. */
+#include <ortcore/base/mem.h>
 #include <ortcore/onnx/reader.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { G_NODE = 1, G_NAME = 2, G_INITIALIZER = 5, G_DOC = 10, G_INPUT = 11, G_OUTPUT = 12, G_VALUE_INFO = 13, G_SPARSE = 15 };
@@ -9,7 +9,7 @@ enum { G_NODE = 1, G_NAME = 2, G_INITIALIZER = 5, G_DOC = 10, G_INPUT = 11, G_OU
 
 void scope_deinit(scope *s) {
   strmap_deinit(&s->names);
-  free(s->captures);
+  mem_free(s->captures);
 }
 
 status scope_define(scope *s, const char *name, int32_t *out_id) {
@@ -27,7 +27,7 @@ static status add_capture(scope *s, const char *name, int32_t outer, int32_t *ou
   TRY(scope_define(s, name, out_id));
   if (s->capture_count == s->capture_capacity) {
     int32_t wanted = s->capture_capacity ? s->capture_capacity * 2 : 8;
-    void *captures = realloc(s->captures, (size_t)wanted * sizeof *s->captures);
+    void *captures = mem_realloc(s->captures, (size_t)wanted * sizeof *s->captures);
     if (!captures) return status_out_of_memory();
     s->captures = captures;
     s->capture_capacity = wanted;

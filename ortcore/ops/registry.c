@@ -1,4 +1,5 @@
 /* All operators, and the check of nodes against their signatures. */
+#include <ortcore/base/mem.h>
 #include <ortcore/ops/signature.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -32,7 +33,7 @@ static void build_registry(void) {
   size_t count = 0;
   for (const op_def *const *f = families; *f; ++f)
     for (const op_def *op = *f; op->name; ++op) ++count;
-  registry.rows = malloc((count + 1) * sizeof *registry.rows);
+  registry.rows = mem_alloc((count + 1) * sizeof *registry.rows);
   if (!registry.rows) return;
   for (const op_def *const *f = families; *f; ++f)
     for (const op_def *op = *f; op->name; ++op) registry.rows[registry.count++] = op;

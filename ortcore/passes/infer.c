@@ -1,6 +1,6 @@
 #include <ortcore/base/log.h>
+#include <ortcore/base/mem.h>
 #include <ortcore/passes/infer.h>
-#include <stdlib.h>
 #include <string.h>
 
 status infer_node(const node *n, int32_t in_count, const fact *const *in, int32_t out_count, fact **out, infer_subgraph_fn subgraph, void *user) {
@@ -28,9 +28,9 @@ static status infer_in_place(infer_ctx *c, graph *g, int32_t count, const fact *
 }
 
 static status infer_one(graph *g, const node *n) {
-  const fact **in = calloc((size_t)n->input_count + 1, sizeof *in);
-  fact **out = calloc((size_t)n->output_count + 1, sizeof *out);
-  fact *fresh = calloc((size_t)n->output_count + 1, sizeof *fresh);
+  const fact **in = mem_calloc((size_t)n->input_count + 1, sizeof *in);
+  fact **out = mem_calloc((size_t)n->output_count + 1, sizeof *out);
+  fact *fresh = mem_calloc((size_t)n->output_count + 1, sizeof *fresh);
   status s = in && out && fresh ? OK : status_out_of_memory();
   for (int32_t i = 0; i < n->input_count && !s; ++i) in[i] = n->inputs[i] == NO_VALUE ? NULL : &g->values[n->inputs[i]].fact;
   for (int32_t i = 0; i < n->output_count && !s; ++i) {
@@ -41,9 +41,9 @@ static status infer_one(graph *g, const node *n) {
   if (!s) s = infer_node(n, n->input_count, in, n->output_count, out, infer_in_place, g);
   for (int32_t i = 0; i < n->output_count && !s; ++i)
     if (out[i]) g->values[n->outputs[i]].fact = fresh[i];
-  free(in);
-  free(out);
-  free(fresh);
+  mem_free(in);
+  mem_free(out);
+  mem_free(fresh);
   return s ? status_at_node(status_context(s, "node '%s' (%s)", n->name, n->op_type), n->name) : OK;
 }
 
@@ -86,11 +86,11 @@ static status merge_declared(const graph *g, const char *name, const fact *decla
 }
 
 status infer_graph(graph *g) {
-  fact *declared = calloc((size_t)g->output_count + 1, sizeof *declared);
+  fact *declared = mem_calloc((size_t)g->output_count + 1, sizeof *declared);
   if (!declared) return status_out_of_memory();
   for (int32_t i = 0; i < g->output_count; ++i) declared[i] = g->values[g->outputs[i]].fact;
   status s = infer_nodes(g);
   for (int32_t i = 0; i < g->output_count && !s; ++i) s = merge_declared(g, g->values[g->outputs[i]].name, &declared[i], &g->values[g->outputs[i]].fact);
-  free(declared);
+  mem_free(declared);
   return s;
 }

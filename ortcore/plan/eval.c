@@ -1,5 +1,5 @@
+#include <ortcore/base/mem.h>
 #include <ortcore/plan/eval.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct evaluation {
@@ -113,7 +113,7 @@ status eval_prepared(const node *n, const void *params, int32_t in_count, const 
 
 status eval_node(const node *n, int32_t in_count, const fact *const *in, int32_t out_count, const fact *const *out_facts,
                  ortc_value **out_values) {
-  const tensor **tensors = calloc((size_t)in_count + 1, sizeof *tensors);
+  const tensor **tensors = mem_calloc((size_t)in_count + 1, sizeof *tensors);
   zone *memory = zone_create();
   void *params = NULL;
   status s = tensors && memory ? OK : status_out_of_memory();
@@ -127,7 +127,7 @@ status eval_node(const node *n, int32_t in_count, const fact *const *in, int32_t
   }
   if (n->op->dispose && params) n->op->dispose(params);
   zone_release(memory);
-  free(tensors);
+  mem_free(tensors);
   return s;
 }
 

@@ -1,4 +1,5 @@
 #include <ortcore/base/checked.h>
+#include <ortcore/base/mem.h>
 #include <ortcore/device/allocator.h>
 #include <ortcore/plan/memory_plan.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static size_t find_gap(lifetime *const *placed, int32_t count, const lifetime *i
 status memory_plan(int32_t count, lifetime *items, size_t *out_bytes) {
   *out_bytes = 0;
   if (!count) return OK;
-  lifetime **order = malloc((size_t)count * 2 * sizeof *order), **placed = order ? order + count : NULL;
+  lifetime **order = mem_alloc((size_t)count * 2 * sizeof *order), **placed = order ? order + count : NULL;
   if (!order) return status_out_of_memory();
   for (int32_t i = 0; i < count; ++i) order[i] = &items[i];
   qsort(order, (size_t)count, sizeof *order, by_size);
@@ -34,7 +35,7 @@ status memory_plan(int32_t count, lifetime *items, size_t *out_bytes) {
     item->offset = find_gap(placed, i, item);
     size_t end;
     if (checked_add(item->offset, item->bytes, &end) || end > SIZE_MAX / 2) {
-      free(order);
+      mem_free(order);
       return ERROR(FAIL, "the activations of one run do not fit in the address space");
     }
     if (end > *out_bytes) *out_bytes = end;
@@ -42,6 +43,6 @@ status memory_plan(int32_t count, lifetime *items, size_t *out_bytes) {
     for (; at > 0 && placed[at - 1]->offset > item->offset; --at) placed[at] = placed[at - 1];
     placed[at] = item;
   }
-  free(order);
+  mem_free(order);
   return OK;
 }

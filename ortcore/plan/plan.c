@@ -1,6 +1,6 @@
+#include <ortcore/base/mem.h>
 #include <ortcore/plan/plan.h>
 #include <ortcore/plan/shape_plan.h>
-#include <stdlib.h>
 #include <string.h>
 
 static status prepare_step(plan *p, step *s) {
@@ -75,7 +75,7 @@ static status find_lifetimes(plan *p) {
 
 /* Nodes that contribute to no output are not planned, whatever the optimisation level. Returns a flag a node, or NULL without memory. */
 static bool *find_live_nodes(const graph *g) {
-  bool *live = calloc((size_t)g->node_count + 1, sizeof *live), *wanted = calloc((size_t)g->value_count + 1, sizeof *wanted);
+  bool *live = mem_calloc((size_t)g->node_count + 1, sizeof *live), *wanted = mem_calloc((size_t)g->value_count + 1, sizeof *wanted);
   if (live && wanted) {
     for (int32_t i = 0; i < g->output_count; ++i) wanted[g->outputs[i]] = true;
     for (int32_t i = g->node_count - 1; i >= 0; --i) {
@@ -87,11 +87,11 @@ static bool *find_live_nodes(const graph *g) {
         if (n->inputs[j] != NO_VALUE) wanted[n->inputs[j]] = true;
       for (int32_t j = 0; j < n->capture_count; ++j) wanted[n->captures[j]] = true;
     }
-    free(wanted);
+    mem_free(wanted);
     return live;
   }
-  free(live);
-  free(wanted);
+  mem_free(live);
+  mem_free(wanted);
   return NULL;
 }
 
@@ -107,7 +107,7 @@ static status build_steps(plan *p) {
     ++p->step_count;                                        /* also after a failure, so that plan_release sees what it holds */
     if (s) s = status_at_node(status_context(s, "node '%s' (%s)", n->name, n->op_type), n->name);
   }
-  free(live);
+  mem_free(live);
   return s;
 }
 

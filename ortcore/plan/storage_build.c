@@ -1,8 +1,8 @@
 /* Where values lie. Slots that share memory form sets: an operator's view of its input, or an output written over an input that nobody
  * reads any more. A set lives in the caller's memory if it contains an input or an output of the graph, else in the block. */
+#include <ortcore/base/mem.h>
 #include <ortcore/plan/memory_plan.h>
 #include <ortcore/plan/shape_build.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct set { int32_t parent; storage where; int32_t first, last; } set;
@@ -85,8 +85,8 @@ static void join_in_place(shape_plan *sp, set *sets, int32_t index) {
 static status place_block(shape_plan *sp, set *sets) {
   const plan *p = sp->owner;
   int32_t count = 0;
-  lifetime *items = calloc((size_t)(p->slot_count + p->step_count) + 1, sizeof *items);
-  int32_t *owner = calloc((size_t)(p->slot_count + p->step_count) + 1, sizeof *owner);
+  lifetime *items = mem_calloc((size_t)(p->slot_count + p->step_count) + 1, sizeof *items);
+  int32_t *owner = mem_calloc((size_t)(p->slot_count + p->step_count) + 1, sizeof *owner);
   status s = items && owner ? OK : status_out_of_memory();
   for (int32_t v = 0; !s && v < p->slot_count; ++v) {
     if (sp->slots[v].where != STORAGE_BLOCK || find(sets, v) != v || sets[v].first < 0) continue;
@@ -104,8 +104,8 @@ static status place_block(shape_plan *sp, set *sets) {
     if (i < slots) sp->slots[owner[i]].offset = items[i].offset;
     else sp->steps[owner[i]].scratch_offset = items[i].offset;
   }
-  free(items);
-  free(owner);
+  mem_free(items);
+  mem_free(owner);
   return s;
 }
 
@@ -136,7 +136,7 @@ static void settle_slots(shape_plan *sp, set *sets) {
 
 status storage_build(shape_plan *sp) {
   const plan *p = sp->owner;
-  set *sets = calloc((size_t)p->slot_count + 1, sizeof *sets);
+  set *sets = mem_calloc((size_t)p->slot_count + 1, sizeof *sets);
   if (!sets) return status_out_of_memory();
   init_sets(sp, sets);
   for (int32_t i = 0; i < p->step_count; ++i) {
@@ -147,6 +147,6 @@ status storage_build(shape_plan *sp) {
   }
   status s = place_block(sp, sets);
   if (!s) settle_slots(sp, sets);
-  free(sets);
+  mem_free(sets);
   return s;
 }

@@ -1,19 +1,19 @@
 #include <ortcore/base/log.h>
+#include <ortcore/base/mem.h>
 #include <ortcore/device/memory_info.h>
 #include <ortcore/session/binding.h>
-#include <stdlib.h>
 #include <string.h>
 
 status binding_create(ortc_session *s, ortc_binding **out) {
   *out = NULL;
-  ortc_binding *b = calloc(1, sizeof *b);
+  ortc_binding *b = mem_calloc(1, sizeof *b);
   if (!b) return status_out_of_memory();
   b->session = session_retain(s);
-  b->inputs = calloc((size_t)s->feed_count + 1, sizeof *b->inputs);
-  b->outputs = calloc((size_t)s->target_count + 1, sizeof *b->outputs);
-  b->order = calloc((size_t)s->target_count + 1, sizeof *b->order);
-  b->feeds = calloc((size_t)s->feed_count + 1, sizeof *b->feeds);
-  b->targets = calloc((size_t)s->target_count + 1, sizeof *b->targets);
+  b->inputs = mem_calloc((size_t)s->feed_count + 1, sizeof *b->inputs);
+  b->outputs = mem_calloc((size_t)s->target_count + 1, sizeof *b->outputs);
+  b->order = mem_calloc((size_t)s->target_count + 1, sizeof *b->order);
+  b->feeds = mem_calloc((size_t)s->feed_count + 1, sizeof *b->feeds);
+  b->targets = mem_calloc((size_t)s->target_count + 1, sizeof *b->targets);
   if (!b->inputs || !b->outputs || !b->order || !b->feeds || !b->targets) {
     binding_release(b);
     return status_out_of_memory();
@@ -26,13 +26,13 @@ void binding_release(ortc_binding *b) {
   if (!b) return;
   if (b->inputs) binding_clear_inputs(b);
   if (b->outputs) binding_clear_outputs(b);
-  free(b->inputs);
-  free(b->outputs);
-  free(b->order);
-  free(b->feeds);
-  free(b->targets);
+  mem_free(b->inputs);
+  mem_free(b->outputs);
+  mem_free(b->order);
+  mem_free(b->feeds);
+  mem_free(b->targets);
   session_release(b->session);
-  free(b);
+  mem_free(b);
 }
 
 /* ---- Inputs ------------------------------------------------------------------------------------------------------------------ */

@@ -1,3 +1,4 @@
+#include <ortcore/base/mem.h>
 #include <ortcore/session/options.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -13,23 +14,23 @@ static setting *find_setting(const settings *s, const char *key) {
 
 /* Room for one more item of `size` bytes in an array of `count`; NULL without memory. Arrays here are short: they grow one by one. */
 static void *grow(void *items, size_t count, size_t size) {
-  return realloc(items, (count + 1) * size);
+  return mem_realloc(items, (count + 1) * size);
 }
 
 status settings_set(settings *s, const char *key, const char *value) {
-  char *text = strdup(value);
+  char *text = mem_strdup(value);
   if (!text) return status_out_of_memory();
   setting *present = find_setting(s, key);
   if (present) {
-    free(present->value);
+    mem_free(present->value);
     present->value = text;
     return OK;
   }
   setting *items = grow(s->items, s->count, sizeof *items);
-  char *name = items ? strdup(key) : NULL;
+  char *name = items ? mem_strdup(key) : NULL;
   if (items) s->items = items;
   if (!name) {
-    free(text);
+    mem_free(text);
     return status_out_of_memory();
   }
   s->items[s->count++] = (setting){name, text};
@@ -52,10 +53,10 @@ int64_t settings_get_int(const settings *s, const char *key, int64_t fallback) {
 
 void settings_deinit(settings *s) {
   for (size_t i = 0; i < s->count; ++i) {
-    free(s->items[i].key);
-    free(s->items[i].value);
+    mem_free(s->items[i].key);
+    mem_free(s->items[i].value);
   }
-  free(s->items);
+  mem_free(s->items);
   *s = (settings){0};
 }
 
@@ -66,29 +67,29 @@ static status settings_copy(const settings *from, settings *to) {
 
 /* ---- Session options ------------------------------------------------------------------------------------------------- */
 
-ortc_session_options *session_options_create(void) { return calloc(1, sizeof(ortc_session_options)); }
+ortc_session_options *session_options_create(void) { return mem_calloc(1, sizeof(ortc_session_options)); }
 
 void session_options_release(ortc_session_options *o) {
   if (!o) return;
   settings_deinit(&o->config);
-  for (size_t i = 0; i < o->dim_count; ++i) free(o->dims[i].name);
+  for (size_t i = 0; i < o->dim_count; ++i) mem_free(o->dims[i].name);
   for (size_t i = 0; i < o->initializer_count; ++i) {
-    free(o->initializers[i].name);
+    mem_free(o->initializers[i].name);
     ort_value_release(o->initializers[i].value);
   }
   for (size_t i = 0; i < o->file_count; ++i) {
-    free(o->files[i].name);
+    mem_free(o->files[i].name);
     buffer_release(o->files[i].data);
   }
   for (size_t i = 0; i < o->provider_count; ++i) {
-    free(o->providers[i].name);
+    mem_free(o->providers[i].name);
     settings_deinit(&o->providers[i].options);
   }
-  free(o->dims);
-  free(o->initializers);
-  free(o->files);
-  free(o->providers);
-  free(o);
+  mem_free(o->dims);
+  mem_free(o->initializers);
+  mem_free(o->files);
+  mem_free(o->providers);
+  mem_free(o);
 }
 
 status session_options_add_dim(ortc_session_options *o, const char *name, int64_t dim, bool by_denotation) {
@@ -97,7 +98,7 @@ status session_options_add_dim(ortc_session_options *o, const char *name, int64_
   dim_override *dims = grow(o->dims, o->dim_count, sizeof *dims);
   if (!dims) return status_out_of_memory();
   o->dims = dims;
-  char *copy = strdup(name);
+  char *copy = mem_strdup(name);
   if (!copy) return status_out_of_memory();
   dims[o->dim_count++] = (dim_override){copy, dim, by_denotation};
   return OK;
@@ -107,7 +108,7 @@ status session_options_add_initializer(ortc_session_options *o, const char *name
   initializer_override *items = grow(o->initializers, o->initializer_count, sizeof *items);
   if (!items) return status_out_of_memory();
   o->initializers = items;
-  char *copy = strdup(name);
+  char *copy = mem_strdup(name);
   if (!copy) return status_out_of_memory();
   items[o->initializer_count++] = (initializer_override){copy, ort_value_retain(value), external};
   return OK;
@@ -117,7 +118,7 @@ status session_options_add_initializer(ortc_session_options *o, const char *name
 status session_options_add_file(ortc_session_options *o, const char *name, buffer *data) {
   external_file *files = grow(o->files, o->file_count, sizeof *files);
   if (files) o->files = files;
-  char *copy = files ? strdup(name) : NULL;
+  char *copy = files ? mem_strdup(name) : NULL;
   if (!copy) {
     buffer_release(data);
     return status_out_of_memory();
@@ -130,7 +131,7 @@ status session_options_add_provider(ortc_session_options *o, const char *name, p
   provider_request *items = grow(o->providers, o->provider_count, sizeof *items);
   if (!items) return status_out_of_memory();
   o->providers = items;
-  char *copy = strdup(name);
+  char *copy = mem_strdup(name);
   if (!copy) return status_out_of_memory();
   *out = &items[o->provider_count++];
   **out = (provider_request){.name = copy};
@@ -165,10 +166,10 @@ status session_options_copy(const ortc_session_options *from, ortc_session_optio
 
 /* ---- Run options ------------------------------------------------------------------------------------------------------ */
 
-ortc_run_options *run_options_create(void) { return calloc(1, sizeof(ortc_run_options)); }
+ortc_run_options *run_options_create(void) { return mem_calloc(1, sizeof(ortc_run_options)); }
 
 void run_options_release(ortc_run_options *o) {
   if (!o) return;
   settings_deinit(&o->config);
-  free(o);
+  mem_free(o);
 }

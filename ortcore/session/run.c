@@ -1,4 +1,5 @@
 /* One run of a session: what plain runs and bound runs have in common. */
+#include <ortcore/base/mem.h>
 #include <ortcore/base/threads.h>
 #include <ortcore/session/session.h>
 #include <stdio.h>
@@ -84,7 +85,7 @@ static bool is_callers(const target *t) {
 }
 
 static status run_staged(frame *f, run_env *env, int32_t feed_count, const feed *feeds, int32_t count, target *targets) {
-  target *staged = calloc((size_t)count + 1, sizeof *staged);
+  target *staged = mem_calloc((size_t)count + 1, sizeof *staged);
   if (!staged) return status_out_of_memory();
   for (int32_t o = 0; o < count; ++o) staged[o] = is_callers(&targets[o]) ? (target){.kind = TARGET_ENGINE, .name = targets[o].name} : targets[o];
   status s = executor_run(f, env, feed_count, feeds, staged);
@@ -97,7 +98,7 @@ static status run_staged(frame *f, run_env *env, int32_t feed_count, const feed 
     buffer_release(staged[o].result_memory);
     ort_value_release(staged[o].object);
   }
-  free(staged);
+  mem_free(staged);
   return s;
 }
 
@@ -126,11 +127,11 @@ status session_run(ortc_session *s, const ortc_run_options *options, feed *feeds
   TRY(complete_feeds(s, feeds));
   TRY(session_check_symbols(s, feeds));
   const tensor *inline_views[INLINE_FEEDS], **views = inline_views;
-  if (s->feed_count > INLINE_FEEDS && !(views = malloc((size_t)s->feed_count * sizeof *views))) return status_out_of_memory();
+  if (s->feed_count > INLINE_FEEDS && !(views = mem_alloc((size_t)s->feed_count * sizeof *views))) return status_out_of_memory();
   for (int32_t i = 0; i < s->feed_count; ++i) views[i] = feeds[i].view;
   frame *f;
   status result = frame_pool_acquire(&s->frames, s->plan, s->feed_count, views, s->allocator, &f);
-  if (views != inline_views) free(views);
+  if (views != inline_views) mem_free(views);
   TRY(result);
 
   int threads = threads_acquire(s->threads);

@@ -1,11 +1,11 @@
 #include <ortcore/base/log.h>
+#include <ortcore/base/mem.h>
 #include <ortcore/base/threads.h>
 #include <ortcore/device/memory_info.h>
 #include <ortcore/onnx/read.h>
 #include <ortcore/passes/pass.h>
 #include <ortcore/plan/eval.h>
 #include <ortcore/session/session.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- Options ------------------------------------------------------------------------------------------------------------- */
@@ -38,13 +38,13 @@ static status choose_threads(ortc_session *s) {
 
 static status read_model(ortc_session *s, const char *path, buffer *bytes, const _Atomic bool *cancel) {
   ortc_session_options *o = s->options;
-  read_file *files = calloc(o->file_count + 1, sizeof *files);
+  read_file *files = mem_calloc(o->file_count + 1, sizeof *files);
   if (!files) return status_out_of_memory();
   for (size_t i = 0; i < o->file_count; ++i) files[i] = (read_file){.name = o->files[i].name, .data = o->files[i].data};
   read_options options = {.file_count = (int32_t)o->file_count, .files = files, .cancel = cancel};
   status result = path ? onnx_read_file(path, &options, &s->model)
                        : onnx_read_memory(bytes, settings_get(&o->config, "external_data_folder"), &options, &s->model);
-  free(files);
+  mem_free(files);
   return result;
 }
 
@@ -121,7 +121,7 @@ static status load(ortc_session *s, const char *path, buffer *bytes, const _Atom
 
 status session_create(const char *path, buffer *bytes, const ortc_session_options *options, ortc_session **out) {
   *out = NULL;
-  ortc_session *s = calloc(1, sizeof *s);
+  ortc_session *s = mem_calloc(1, sizeof *s);
   if (!s) return status_out_of_memory();
   s->references = 1;
   frame_pool_init(&s->frames);
@@ -151,5 +151,5 @@ void session_release(ortc_session *s) {
   allocator_release(s->allocator);
   session_options_release(s->options);
   pthread_mutex_destroy(&s->stats_lock);
-  free(s);
+  mem_free(s);
 }
