@@ -248,10 +248,19 @@ ORTC_API ortc_status *ortc_value_from_dlpack(void *managed, bool versioned, bool
 ORTC_API ortc_status *ortc_value_to_dlpack(ortc_value *value, bool versioned, void **out_managed);
 ORTC_API void ortc_dlpack_release(void *managed, bool versioned);                /* calls its deleter */
 
-/* ---- Providers ---------------------------------------------------------------------------------------------------- */
+/* ---- Providers and operators -------------------------------------------------------------------------------------- */
 
 /* Providers that can run here and now, in priority order, the CPU last. Index out of range gives NULL. */
 ORTC_API const char *ortc_available_provider(size_t index);
+
+/* An operator as this build implements it from opset `since` of its domain on (until the row with the next higher `since`). */
+typedef struct ortc_operator {
+  const char *name, *domain;                 /* domain "" is ai.onnx */
+  int since;
+  const char *signature;                     /* "data:T axes:i64? -> reduced:T": required, `?` optional, `*` and `%` any number */
+  uint32_t types[7];                         /* what the type variables T, T1..T5 and V stand for: bit n is ortc_element_type n */
+} ortc_operator;
+ORTC_API bool ortc_get_operator(size_t index, ortc_operator *out_operator);      /* false out of range */
 
 /* ---- Sessions ----------------------------------------------------------------------------------------------------- */
 
