@@ -66,8 +66,15 @@ static status runner_run(runner *r) {
   for (int32_t i = 0; i < r->feed_count; ++i) r->views[i] = r->feeds[i].view;
   for (int32_t i = 0; i < r->sub->graph->output_count; ++i) r->targets[i].placed = false;
   frame *child;
-  TRY(child_frame(r, &child));
-  return executor_run(child, r->step->owner->env, r->feed_count, r->feeds, r->targets);
+  status s = child_frame(r, &child);
+  if (!s) s = executor_run(child, r->step->owner->env, r->feed_count, r->feeds, r->targets);
+  /* What was to be moved into a run that did not begin is still here. */
+  for (int32_t i = 0; i < r->feed_count; ++i) {
+    if (!r->feeds[i].move) continue;
+    ort_value_release(r->feeds[i].object);
+    r->feeds[i].object = NULL;
+  }
+  return s;
 }
 
 static void drop_result(target *t) {

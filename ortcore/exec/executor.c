@@ -5,7 +5,7 @@
 
 /* ---- Before the first step ------------------------------------------------------------------------------------------ */
 
-static void set_feeds(frame *f, int32_t feed_count, const feed *feeds) {
+static void set_feeds(frame *f, int32_t feed_count, feed *feeds) {
   const graph *g = f->owner->graph;
   for (int32_t i = 0; i < feed_count; ++i) {
     int32_t v = i < g->input_count ? g->inputs[i] : g->captures[i - g->input_count].inner;
@@ -13,6 +13,7 @@ static void set_feeds(frame *f, int32_t feed_count, const feed *feeds) {
     if (!feeds[i].view) {
       s->view.rank = RANK_UNKNOWN;
       frame_set(f, v, NULL, feeds[i].move ? feeds[i].object : ort_value_retain(feeds[i].object));
+      if (feeds[i].move) feeds[i].object = NULL;
     } else if (f->shapes->slots[v].known) {
       s->view.data = feeds[i].view->data;
     } else {
@@ -265,7 +266,7 @@ static void drop_results(const frame *f, target *targets) {
   }
 }
 
-static status run(frame *f, run_env *env, int32_t feed_count, const feed *feeds, target *targets) {
+static status run(frame *f, run_env *env, int32_t feed_count, feed *feeds, target *targets) {
   TRY(check_targets(f, targets));
   TRY(overlap_check(f, feed_count, feeds, targets));
   set_feeds(f, feed_count, feeds);
@@ -276,7 +277,7 @@ static status run(frame *f, run_env *env, int32_t feed_count, const feed *feeds,
   return deliver(f, targets);
 }
 
-status executor_run(frame *f, run_env *env, int32_t feed_count, const feed *feeds, target *targets) {
+status executor_run(frame *f, run_env *env, int32_t feed_count, feed *feeds, target *targets) {
   f->env = env;
   f->targets = targets;
   status s = run(f, env, feed_count, feeds, targets);

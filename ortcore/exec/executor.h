@@ -6,7 +6,7 @@
 
 /* One feed for each graph input and then each capture; one target for each graph output. Nothing is written before everything that
  * can be checked has been. After an error the results are empty and the contents of bound buffers are undefined. */
-status executor_run(frame *f, run_env *env, int32_t feed_count, const feed *feeds, target *targets) MUST_CHECK;
+status executor_run(frame *f, run_env *env, int32_t feed_count, feed *feeds, target *targets) MUST_CHECK;
 extern const kernel_services executor_services;
 /* Runs If, Loop and Scan (exec/control.c). */
 status control_run(exec_step *e) MUST_CHECK;

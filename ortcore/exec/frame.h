@@ -19,7 +19,7 @@ typedef struct feed {
   const tensor *view;                                       /* NULL for anything that is no tensor */
   buffer *memory;                                           /* what the view lies in, if counted */
   ortc_value *object;
-  bool move;                                                /* the run takes over the reference to object, which may let it edit in place */
+  bool move;                                                /* the run takes the reference to object (which is NULL then) and so may edit in place */
 } feed;
 
 typedef enum target_kind { TARGET_NONE, TARGET_ENGINE, TARGET_BUFFER, TARGET_CAPACITY, TARGET_CALLBACK } target_kind;

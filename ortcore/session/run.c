@@ -84,7 +84,7 @@ static bool is_callers(const target *t) {
   return t->kind == TARGET_BUFFER || t->kind == TARGET_CAPACITY || t->kind == TARGET_CALLBACK;
 }
 
-static status run_staged(frame *f, run_env *env, int32_t feed_count, const feed *feeds, int32_t count, target *targets) {
+static status run_staged(frame *f, run_env *env, int32_t feed_count, feed *feeds, int32_t count, target *targets) {
   target *staged = mem_calloc((size_t)count + 1, sizeof *staged);
   if (!staged) return status_out_of_memory();
   for (int32_t o = 0; o < count; ++o) staged[o] = is_callers(&targets[o]) ? (target){.kind = TARGET_ENGINE, .name = targets[o].name} : targets[o];

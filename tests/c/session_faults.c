@@ -111,12 +111,10 @@ static void sweep(const char *path) {
 }
 
 static void test_identity(void) { sweep(TEST_DATA "/identity.onnx"); }
-static void test_dense(void) { sweep(TEST_DATA "/dense.onnx"); }
-static void test_control(void) { sweep(TEST_DATA "/control.onnx"); }
+static void test_moves(void) { sweep(TEST_DATA "/moves.onnx"); }
 
 int main(void) {
   RUN(test_identity);
-  RUN(test_dense);
-  RUN(test_control);
+  RUN(test_moves);
   return check_result();
 }

@@ -66,12 +66,10 @@ static void run_threads(const char *path) {
 }
 
 static void test_identity(void) { run_threads(TEST_DATA "/identity.onnx"); }
-static void test_dense(void) { run_threads(TEST_DATA "/dense.onnx"); }
-static void test_control(void) { run_threads(TEST_DATA "/control.onnx"); }
+static void test_moves(void) { run_threads(TEST_DATA "/moves.onnx"); }
 
 int main(void) {
   RUN(test_identity);
-  RUN(test_dense);
-  RUN(test_control);
+  RUN(test_moves);
   return check_result();
 }

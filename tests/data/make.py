@@ -69,6 +69,29 @@ def control():
           [constant("three", np.int64(3)), constant("first", np.int64(0))])
 
 
+def moves():
+    """Operators that only move elements, some folded at load, and a loop that builds a sequence: y = (x twice) turned, z = x three times."""
+    body = helper.make_graph(
+        [helper.make_node("SequenceInsert", ["so_far", "x"], ["longer"]), helper.make_node("Identity", ["go"], ["go_on"])], "body",
+        [info("i", INT64, []), info("go", BOOL, []), helper.make_tensor_sequence_value_info("so_far", FLOAT, None)],
+        [info("go_on", BOOL, []), helper.make_tensor_sequence_value_info("longer", FLOAT, None)])
+    nodes = [
+        helper.make_node("Concat", ["x", "x"], ["twice"], axis=1),
+        helper.make_node("Concat", ["minus_one", "two"], ["flat"], axis=0),
+        helper.make_node("Reshape", ["twice", "flat"], ["pairs"]),
+        helper.make_node("Transpose", ["pairs"], ["turned"], perm=[1, 0]),
+        helper.make_node("Pad", ["turned", "pads"], ["y"]),
+        helper.make_node("SequenceEmpty", [], ["empty"]),
+        helper.make_node("Loop", ["three", "", "empty"], ["all"], body=body),
+        helper.make_node("ConcatFromSequence", ["all"], ["z"], axis=0),
+        helper.make_node("Shape", ["z"], ["shape"]),
+    ]
+    write("moves", nodes, [info("x", FLOAT, ["batch", 4])], [info("y", FLOAT, [3, None]), info("z", FLOAT, [None, 4]), info("shape", INT64, [2])],
+          [constant("minus_one", np.array([-1], np.int64)), constant("two", np.array([2], np.int64)), constant("pads", np.array([0, 0, 1, 0], np.int64)),
+           constant("three", np.int64(3))])
+
+
 identity()
+moves()
 dense()
 control()
