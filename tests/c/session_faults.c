@@ -98,6 +98,32 @@ static void sweep_run(const char *path, const results *expected) {
   }
 }
 
+/* A bound run of shapes that it has seen allocates nothing: the very first allocation would fail. */
+static void check_steady_state(const char *path) {
+  ortc_session *session = NULL;
+  ortc_binding *binding = NULL;
+  ortc_value *x = NULL;
+  CHECK_OK(ortc_session_create_from_file(path, NULL, &session));
+  CHECK_OK(ortc_binding_create(session, &binding));
+  CHECK_OK(ortc_value_create_borrowed(NULL, ORTC_FLOAT, 2, (int64_t[]){ROWS, COLUMNS}, x_data, sizeof x_data, NULL, NULL, &x));
+  CHECK_OK(ortc_binding_bind_input(binding, "x", x));
+  for (size_t i = 0; i < ortc_session_get_io_count(session, ORTC_IO_OUTPUT); ++i) {
+    const ortc_io_info *io = ortc_session_get_io(session, ORTC_IO_OUTPUT, i);
+    CHECK_OK(ortc_binding_bind_output_device(binding, io->name, &io->memory));
+  }
+  for (int warm_up = 0; warm_up < 3; ++warm_up) CHECK_OK(ortc_session_run_binding(session, binding, NULL));
+  ortc_allocator_inject_failure(1);
+  CHECK_OK(ortc_session_run_binding(session, binding, NULL));
+  CHECKF(mem_failure_pending(), "a run allocated");
+  ortc_allocator_inject_failure(0);
+  ortc_run_stats latest;
+  ortc_session_get_stats(session, NULL, &latest);
+  CHECK_INT(latest.allocations, 0);
+  ortc_binding_release(binding);
+  ortc_value_release(x);
+  ortc_session_release(session);
+}
+
 static void sweep(const char *path) {
   ortc_session *session = NULL;
   results expected;
@@ -111,10 +137,12 @@ static void sweep(const char *path) {
 }
 
 static void test_identity(void) { sweep(TEST_DATA "/identity.onnx"); }
+static void test_steady_state(void) { check_steady_state(TEST_DATA "/identity.onnx"); }
 static void test_moves(void) { sweep(TEST_DATA "/moves.onnx"); }
 
 int main(void) {
   RUN(test_identity);
   RUN(test_moves);
+  RUN(test_steady_state);
   return check_result();
 }
