@@ -7,8 +7,7 @@ cd "$root"
 environment "$root/.venv-test"
 export PATH="$root/.venv-test/bin:$PATH"
 # The build's requirements go into the environment itself, so that one compilation serves the installed package and the tests in C.
-requirements=$("$python" -c 'import tomllib; print("\n".join(tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"]))')
-"$python" -m pip install --quiet -r <(echo "$requirements")
-"$python" -m pip install --quiet --no-build-isolation -Cbuild-dir=build/test -Csetup-args=-Dwerror=true ".[test]"
+"$python" -m pip install --quiet -r <(requirements build; requirements test)
+"$python" -m pip install --quiet --no-build-isolation -Cbuild-dir=build/test ${CI:+-Csetup-args=-Dwerror=true} .
 meson test -C build/test --print-errorlogs
 "$python" -m pytest "$@"

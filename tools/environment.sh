@@ -27,3 +27,16 @@ environment() {
   fi
   python=$1/bin/python
 }
+
+# What pyproject.toml asks for, one requirement a line: `requirements build`, or the name of an extra.
+requirements() {
+  "$python" - "$1" <<'PY'
+import sys
+import tomllib
+
+with open("pyproject.toml", "rb") as file:
+    project = tomllib.load(file)
+name = sys.argv[1]
+print(*(project["build-system"]["requires"] if name == "build" else project["project"]["optional-dependencies"][name]), sep="\n")
+PY
+}

@@ -66,8 +66,8 @@ def schema_versions():
     return versions
 
 
-SHORT = {"float16": "f16", "float": "f32", "double": "f64", "bfloat16": "bf16", "string": "str", **{f"{s}int{n}": f"{s[:1] or 'i'}{n}" for s in ("u", "")
-                                                                                                 for n in (2, 4, 8, 16, 32, 64)}}
+SHORT = {"float16": "f16", "float": "f32", "double": "f64", "bfloat16": "bf16", "string": "str"}
+SHORT |= {f"{sign}int{bits}": f"{sign or 'i'}{bits}" for sign in ("", "u") for bits in (2, 4, 8, 16, 32, 64)}
 
 
 def list_types(rows):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from . import cases
-from .case import Case, Opt, Seq
+from .case import Case, Opt
 from .model import Shapes, build, has_constants
 
 MODULE = os.environ.get("ORT_MODULE", "ortcore")            # ORT_MODULE=onnxruntime asks the peer the same questions
