@@ -1,6 +1,8 @@
 /* The exported functions of session options and run options. */
 #include <ortcore/api/check.h>
 #include <ortcore/session/options.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 ortc_session_options *ortc_session_options_create(void) { return session_options_create(); }
@@ -18,11 +20,27 @@ static status check_key(const char *key) {
   return bytes && bytes <= 1024 ? OK : ERROR(INVALID_ARGUMENT, "a settings key has 1 to 1024 bytes, this one has %zu", bytes);
 }
 
+/* A number that is none is refused here, where the caller can still tell which line it came from. */
+static status check_number(const char *key, const char *value) {
+  static const char *const numbers[] = {"intra_op_num_threads", "inter_op_num_threads", "graph_optimization_level", "execution_mode", "enable_cpu_mem_arena",
+                                        "enable_mem_pattern", "enable_mem_reuse", "enable_profiling", "log_severity_level", "log_verbosity_level",
+                                        "use_deterministic_compute"};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
+    if (strcmp(numbers[i], key) != 0) continue;
+    char *end;
+    errno = 0;
+    strtol(value, &end, 10);
+    if (end == value || *end || errno) return ERROR(INVALID_ARGUMENT, "the setting '%s' is a whole number, but '%s' was given", key, value);
+  }
+  return OK;
+}
+
 ortc_status *ortc_session_options_set(ortc_session_options *options, const char *key, const char *value) {
   NEEDS(options);
   NEEDS(key);
   NEEDS(value);
   TRY(check_key(key));
+  TRY(check_number(key, value));
   return settings_set(&options->config, key, value);
 }
 
@@ -58,20 +76,25 @@ ortc_status *ortc_session_options_add_external_file(ortc_session_options *option
   NEEDS(name);
   NEEDS_ARRAY(data, bytes);
   buffer *memory;
-  TRY(buffer_borrow(NULL, (void *)(uintptr_t)data, bytes, release, user, &memory));
-  return session_options_add_file(options, name, memory);
+  TRY(buffer_borrow(NULL, (void *)(uintptr_t)data, bytes, NULL, NULL, &memory));
+  TRY(session_options_add_file(options, name, memory));
+  memory->release = release;                               /* not before: after a failure the memory is the caller's */
+  memory->user = user;
+  return OK;
 }
 
 ortc_status *ortc_session_options_add_provider(ortc_session_options *options, const char *name, const char *const *keys, const char *const *values, size_t count) {
   NEEDS(options);
   NEEDS(name);
-  provider_request *request;
-  TRY(session_options_add_provider(options, name, &request));
+  NEEDS_ARRAY(keys, count);
+  NEEDS_ARRAY(values, count);
   for (size_t i = 0; i < count; ++i) {
     NEEDS(keys[i]);
     NEEDS(values[i]);
-    TRY(settings_set(&request->options, keys[i], values[i]));
   }
+  provider_request *request;
+  TRY(session_options_add_provider(options, name, &request));
+  for (size_t i = 0; i < count; ++i) TRY(settings_set(&request->options, keys[i], values[i]));
   return OK;
 }
 
