@@ -1,0 +1,45 @@
+#include "activation.h"
+
+#include <ortcore/base/cpu.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+static const struct { const char *name; activation_kind kind; float a, b; } names[] = {
+  {"", ACTIVATION_NONE, 0, 0}, {"Relu", ACTIVATION_RELU, 0, 0}, {"LeakyRelu", ACTIVATION_LEAKY_RELU, 0.01f, 0},
+  {"Clip", ACTIVATION_CLIP, -FLT_MAX, FLT_MAX}, {"Sigmoid", ACTIVATION_SIGMOID, 0, 0}, {"HardSwish", ACTIVATION_HARD_SWISH, 0, 0},
+  {"HardSigmoid", ACTIVATION_HARD_SIGMOID, 0.2f, 0.5f}, {"Silu", ACTIVATION_SILU, 0, 0}, {"Tanh", ACTIVATION_TANH, 0, 0},
+  {"Gelu", ACTIVATION_GELU, 0, 0}, {"Elu", ACTIVATION_ELU, 1, 0},
+};
+
+status activation_from_name(const char *name, int64_t count, const float *params, activation *out) {
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+    if (strcmp(name, names[i].name)) continue;
+    *out = (activation){names[i].kind, count > 0 ? params[0] : names[i].a, count > 1 ? params[1] : names[i].b};
+    return OK;
+  }
+  return ERROR(NOT_IMPLEMENTED, "attribute 'activation' is \"%s\"; known are Relu, LeakyRelu, Clip, Sigmoid, HardSwish, HardSigmoid, Silu, Tanh, Gelu and Elu", name);
+}
+
+/* Comparisons are written so that NaN stays NaN. */
+#define APPLY(T, EXP, TANH, ERF) \
+  switch (f->kind) { \
+    case ACTIVATION_NONE: break; \
+    case ACTIVATION_RELU: for (int64_t i = 0; i < n; ++i) x[i] = x[i] < 0 ? 0 : x[i]; break; \
+    case ACTIVATION_LEAKY_RELU: for (int64_t i = 0; i < n; ++i) x[i] = x[i] < 0 ? x[i] * (T)f->a : x[i]; break; \
+    case ACTIVATION_CLIP: for (int64_t i = 0; i < n; ++i) { T v = x[i] < (T)f->a ? (T)f->a : x[i]; x[i] = v > (T)f->b ? (T)f->b : v; } break; \
+    case ACTIVATION_SIGMOID: for (int64_t i = 0; i < n; ++i) x[i] = 1 / (1 + EXP(-x[i])); break; \
+    case ACTIVATION_HARD_SWISH: \
+      for (int64_t i = 0; i < n; ++i) { T v = x[i] / 6 + (T)0.5; v = v < 0 ? 0 : v; x[i] *= v > 1 ? 1 : v; } \
+      break; \
+    case ACTIVATION_HARD_SIGMOID: \
+      for (int64_t i = 0; i < n; ++i) { T v = x[i] * (T)f->a + (T)f->b; v = v < 0 ? 0 : v; x[i] = v > 1 ? 1 : v; } \
+      break; \
+    case ACTIVATION_SILU: for (int64_t i = 0; i < n; ++i) x[i] = x[i] / (1 + EXP(-x[i])); break; \
+    case ACTIVATION_TANH: for (int64_t i = 0; i < n; ++i) x[i] = TANH(x[i]); break; \
+    case ACTIVATION_GELU: for (int64_t i = 0; i < n; ++i) x[i] = (T)0.5 * x[i] * (1 + ERF(x[i] * (T)M_SQRT1_2)); break; \
+    case ACTIVATION_ELU: for (int64_t i = 0; i < n; ++i) x[i] = x[i] < 0 ? (T)f->a * (EXP(x[i]) - 1) : x[i]; break; \
+  }
+
+MULTIVERSION void activation_apply_f32(const activation *f, float *x, int64_t n) { APPLY(float, expf, tanhf, erff) }
+MULTIVERSION void activation_apply_f64(const activation *f, double *x, int64_t n) { APPLY(double, exp, tanh, erf) }

@@ -1,0 +1,114 @@
+/* The blocked loop. A task is one tile of C; for each block of k it packs what it needs of A and B and multiplies panels of registers. */
+#include "gemm.h"
+
+#include <ortcore/base/checked.h>
+#include <ortcore/base/cpu.h>
+#include <ortcore/base/threads.h>
+#include <string.h>
+
+enum {
+  GEMM_VECTOR = 64,                                         /* bytes of accumulators in a register panel of B */
+  GEMM_MR = 6,                                              /* rows in a panel of A: six accumulating registers of AVX-512, twelve of AVX2 */
+  GEMM_MC = 24 * GEMM_MR, GEMM_NC = 256, GEMM_KC = 256,     /* a tile of C, and the depth packed at a time */
+};
+
+#define ACC float
+#define NAME(x) f32_##x
+#include "gemm_body.h"
+#define ACC double
+#define NAME(x) f64_##x
+#include "gemm_body.h"
+#define ACC uint32_t
+#define NAME(x) i32_##x
+#include "gemm_body.h"
+#define ACC uint64_t
+#define NAME(x) i64_##x
+#include "gemm_body.h"
+
+typedef void (*block_fn)(const void *a, const void *b, int64_t m, int64_t n, int64_t k, void *tile, int64_t ld, bool first);
+static const block_fn blocks[] = {[GEMM_F32] = f32_block, [GEMM_F64] = f64_block, [GEMM_I32] = i32_block, [GEMM_I64] = i64_block};
+
+size_t gemm_acc_bytes(gemm_acc acc) { return acc == GEMM_F64 || acc == GEMM_I64 ? 8 : 4; }
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
+
+/* Sizes of tiles for one problem, and where a thread's buffers lie in its share of the scratch. */
+typedef struct tiling {
+  int64_t mc, nc, kc, nr;
+  size_t width, a_bytes, b_bytes, thread_bytes;
+} tiling;
+
+static tiling tiling_of(gemm_acc acc, int threads, int64_t m, int64_t n, int64_t k) {
+  tiling t = {.width = gemm_acc_bytes(acc)};
+  t.nr = GEMM_VECTOR / (int64_t)t.width;
+  t.mc = least(GEMM_MC, round_up(m, GEMM_MR));
+  t.nc = least(GEMM_NC, round_up(n, t.nr));
+  t.kc = least(GEMM_KC, k);
+  /* Few large tiles would leave threads without work. */
+  while (t.nc > 4 * t.nr && ((m + t.mc - 1) / t.mc) * ((n + t.nc - 1) / t.nc) < 2 * threads && threads > 1) t.nc = round_up(t.nc / 2, t.nr);
+  t.a_bytes = align_up((size_t)(t.mc * t.kc) * t.width, 64);
+  t.b_bytes = align_up((size_t)(t.nc * t.kc) * t.width, 64);
+  t.thread_bytes = t.a_bytes + t.b_bytes + align_up((size_t)(t.mc * t.nc) * t.width, 64);
+  return t;
+}
+
+size_t gemm_scratch_bytes(gemm_acc acc, int threads, int64_t m, int64_t n, int64_t k) {
+  return tiling_of(acc, threads, m, n, k).thread_bytes * (size_t)threads;
+}
+
+typedef struct gemm_work {
+  const gemm_problem *p;
+  tiling t;
+  int64_t row_tiles, column_tiles, tasks;
+  int shares;
+  char *scratch;
+} gemm_work;
+
+static void run_tile(const gemm_work *w, int64_t task, char *scratch) {
+  const gemm_problem *p = w->p;
+  const tiling *t = &w->t;
+  int64_t row = task % w->row_tiles * t->mc, column = task / w->row_tiles % w->column_tiles * t->nc, batch = task / (w->row_tiles * w->column_tiles);
+  int64_t m = least(t->mc, p->m - row), n = least(t->nc, p->n - column);
+  char *a = scratch, *b = a + t->a_bytes, *tile = b + t->b_bytes;
+  if (p->k == 0) memset(tile, 0, (size_t)(t->mc * t->nc) * t->width);
+  for (int64_t depth = 0; depth < p->k; depth += GEMM_KC) {
+    int64_t k = least(GEMM_KC, p->k - depth);
+    const void *columns = b;
+    p->a->pack(p->a, batch, row, m, depth, k, GEMM_MR, a);
+    if (p->b->packed) columns = (const char *)p->b->packed + (size_t)(depth * round_up(p->n, t->nr) + column * k) * t->width;
+    else p->b->pack(p->b, batch, column, n, depth, k, (int)t->nr, b);
+    blocks[p->acc](a, columns, m, n, k, tile, t->nc, depth == 0);
+  }
+  for (int64_t i = 0; i < m; ++i) p->sink->store(p->sink, batch, row + i, column, n, tile + (size_t)(i * t->nc) * t->width);
+}
+
+static void run_share(void *context, int64_t begin, int64_t end) {
+  const gemm_work *w = context;
+  for (int64_t share = begin; share < end; ++share)
+    for (int64_t task = w->tasks * share / w->shares; task < w->tasks * (share + 1) / w->shares; ++task)
+      run_tile(w, task, w->scratch + (size_t)share * w->t.thread_bytes);
+}
+
+void gemm_run(const gemm_problem *p, int threads, void *scratch) {
+  if (p->batch == 0 || p->m == 0 || p->n == 0) return;
+  gemm_work w = {.p = p, .t = tiling_of(p->acc, threads, p->m, p->n, p->k), .scratch = scratch};
+  w.row_tiles = (p->m + w.t.mc - 1) / w.t.mc;
+  w.column_tiles = (p->n + w.t.nc - 1) / w.t.nc;
+  w.tasks = w.row_tiles * w.column_tiles * p->batch;
+  /* Under some 20 microseconds of arithmetic another thread costs more than it brings. */
+  bool large = (double)p->batch * (double)p->m * (double)p->n * (double)(p->k + 8) > 5e5;
+  w.shares = large ? (int)least(threads, w.tasks) : 1;
+  parallel_for(w.shares, w.shares, 1, run_share, &w);
+}
+
+size_t gemm_packed_bytes(gemm_acc acc, int64_t n, int64_t k) {
+  size_t width = gemm_acc_bytes(acc);
+  return (size_t)round_up(n, GEMM_VECTOR / (int64_t)width) * (size_t)k * width;
+}
+
+void gemm_pack_side(gemm_acc acc, const gemm_side *b, int64_t n, int64_t k, void *out) {
+  int64_t width = (int64_t)gemm_acc_bytes(acc), nr = GEMM_VECTOR / width;
+  for (int64_t depth = 0; depth < k; depth += GEMM_KC)
+    b->pack(b, 0, 0, n, depth, least(GEMM_KC, k - depth), (int)nr, (char *)out + depth * round_up(n, nr) * width);
+}

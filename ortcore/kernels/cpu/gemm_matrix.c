@@ -1,0 +1,161 @@
+/* Matrices as sides of a product, one packing loop for each element type, and the product of a single row. */
+#include "gemm.h"
+
+#include <ortcore/base/cpu.h>
+#include <ortcore/base/half.h>
+#include <ortcore/base/threads.h>
+#include <string.h>
+
+enum { GEMM_VECTOR = 64 };
+
+static inline float minifloat_load(int type, uint8_t code) { return minifloat_to_f32(type, code); }
+
+#define T float
+#define ACC float
+#define LD(x) (x)
+#define NAME(x) f32_##x
+#include "gemm_pack.h"
+#define T f16
+#define ACC float
+#define LD(x) f16_to_f32(x)
+#define NAME(x) f16_##x
+#include "gemm_pack.h"
+#define T bf16
+#define ACC float
+#define LD(x) bf16_to_f32(x)
+#define NAME(x) bf16_##x
+#include "gemm_pack.h"
+#define T uint8_t
+#define ACC float
+#define LD(x) minifloat_load(ORTC_FLOAT8E4M3FN, x)
+#define NAME(x) e4m3fn_##x
+#include "gemm_pack.h"
+#define T uint8_t
+#define ACC float
+#define LD(x) minifloat_load(ORTC_FLOAT8E4M3FNUZ, x)
+#define NAME(x) e4m3fnuz_##x
+#include "gemm_pack.h"
+#define T uint8_t
+#define ACC float
+#define LD(x) minifloat_load(ORTC_FLOAT8E5M2, x)
+#define NAME(x) e5m2_##x
+#include "gemm_pack.h"
+#define T uint8_t
+#define ACC float
+#define LD(x) minifloat_load(ORTC_FLOAT8E5M2FNUZ, x)
+#define NAME(x) e5m2fnuz_##x
+#include "gemm_pack.h"
+#define T double
+#define ACC double
+#define LD(x) (x)
+#define NAME(x) f64_##x
+#include "gemm_pack.h"
+#define T uint8_t
+#define ACC uint32_t
+#define LD(x) ((uint32_t)(x))
+#define NAME(x) u8_##x
+#include "gemm_pack.h"
+#define T int8_t
+#define ACC uint32_t
+#define LD(x) ((uint32_t)(int32_t)(x))
+#define NAME(x) i8_##x
+#include "gemm_pack.h"
+#define T uint16_t
+#define ACC uint32_t
+#define LD(x) ((uint32_t)(x))
+#define NAME(x) u16_##x
+#include "gemm_pack.h"
+#define T int16_t
+#define ACC uint32_t
+#define LD(x) ((uint32_t)(int32_t)(x))
+#define NAME(x) i16_##x
+#include "gemm_pack.h"
+#define T uint32_t
+#define ACC uint32_t
+#define LD(x) (x)
+#define NAME(x) u32_##x
+#include "gemm_pack.h"
+#define T uint64_t
+#define ACC uint64_t
+#define LD(x) (x)
+#define NAME(x) u64_##x
+#include "gemm_pack.h"
+
+static const struct { gemm_acc acc; void (*pack)(const gemm_side *, int64_t, int64_t, int64_t, int64_t, int64_t, int, void *); } sides[ORTC_ELEMENT_TYPE_COUNT] = {
+  [ORTC_FLOAT] = {GEMM_F32, f32_pack}, [ORTC_DOUBLE] = {GEMM_F64, f64_pack}, [ORTC_FLOAT16] = {GEMM_F32, f16_pack},
+  [ORTC_BFLOAT16] = {GEMM_F32, bf16_pack}, [ORTC_UINT8] = {GEMM_I32, u8_pack}, [ORTC_INT8] = {GEMM_I32, i8_pack},
+  [ORTC_UINT16] = {GEMM_I32, u16_pack}, [ORTC_INT16] = {GEMM_I32, i16_pack}, [ORTC_UINT32] = {GEMM_I32, u32_pack},
+  [ORTC_INT32] = {GEMM_I32, u32_pack}, [ORTC_UINT64] = {GEMM_I64, u64_pack}, [ORTC_INT64] = {GEMM_I64, u64_pack},
+  [ORTC_FLOAT8E4M3FN] = {GEMM_F32, e4m3fn_pack}, [ORTC_FLOAT8E4M3FNUZ] = {GEMM_F32, e4m3fnuz_pack},
+  [ORTC_FLOAT8E5M2] = {GEMM_F32, e5m2_pack}, [ORTC_FLOAT8E5M2FNUZ] = {GEMM_F32, e5m2fnuz_pack},
+};
+
+bool gemm_matrix_init(gemm_matrix *m, dtype type) {
+  *m = (gemm_matrix){.side.pack = sides[type].pack, .type = type};
+  return m->side.pack;
+}
+
+gemm_acc gemm_acc_of(dtype type) { return sides[type].acc; }
+
+/* ---- A single row ------------------------------------------------------------------------------------------------- */
+
+enum { GEMV_COLUMNS = 256, GEMV_DEPTH = 64 };
+
+/* Columns of a row-major B: a strip of sums stays in registers and L1 while rows of B stream by. */
+MULTIVERSION
+static void gemv_columns(const float *restrict x, const float *restrict b, int64_t ld, int64_t n, int64_t k, float *restrict y) {
+  float sum[GEMV_COLUMNS] = {0};
+  if (n == GEMV_COLUMNS) {
+    int64_t i = 0;
+    for (; i + 4 <= k; i += 4, b += 4 * ld) {
+      const float *b1 = b + ld, *b2 = b1 + ld, *b3 = b2 + ld;
+      float x0 = x[i], x1 = x[i + 1], x2 = x[i + 2], x3 = x[i + 3];
+      for (int j = 0; j < GEMV_COLUMNS; ++j) sum[j] += x0 * b[j] + x1 * b1[j] + x2 * b2[j] + x3 * b3[j];
+    }
+    for (; i < k; ++i, b += ld)
+      for (int j = 0; j < GEMV_COLUMNS; ++j) sum[j] += x[i] * b[j];
+  } else {
+    for (int64_t i = 0; i < k; ++i, b += ld)
+      for (int64_t j = 0; j < n; ++j) sum[j] += x[i] * b[j];
+  }
+  memcpy(y, sum, (size_t)n * sizeof *y);
+}
+
+/* Rows of a transposed B: a dot product each, four rows at a time, sixteen partial sums wide. */
+MULTIVERSION
+static void gemv_rows(const float *restrict x, const float *restrict b, int64_t ld, int64_t n, int64_t k, float *restrict y) {
+  enum { LANES = 16, ROWS = 4 };
+  for (int64_t j = 0; j < n; j += ROWS) {
+    int rows = n - j < ROWS ? (int)(n - j) : ROWS;
+    float sum[ROWS][LANES] = {{0}};
+    int64_t i = 0;
+    if (rows == ROWS)
+      for (; i + LANES <= k; i += LANES)
+        for (int r = 0; r < ROWS; ++r)
+          for (int l = 0; l < LANES; ++l) sum[r][l] += x[i + l] * b[(j + r) * ld + i + l];
+    for (int r = 0; r < rows; ++r) {
+      float total = 0;
+      for (int l = 0; l < LANES; ++l) total += sum[r][l];
+      for (int64_t t = i; t < k; ++t) total += x[t] * b[(j + r) * ld + t];
+      y[j + r] = total;
+    }
+  }
+}
+
+typedef struct gemv_work { const float *x, *b; int64_t k, k_stride, n_stride; float *y; } gemv_work;
+
+static void gemv_range(void *context, int64_t begin, int64_t end) {
+  const gemv_work *w = context;
+  if (w->n_stride != 1) {
+    gemv_rows(w->x, w->b + begin * w->n_stride, w->n_stride, end - begin, w->k, w->y + begin);
+    return;
+  }
+  for (int64_t j = begin; j < end; j += GEMV_COLUMNS)
+    gemv_columns(w->x, w->b + j, w->k_stride, end - j < GEMV_COLUMNS ? end - j : GEMV_COLUMNS, w->k, w->y + j);
+}
+
+void gemv_f32(int threads, int64_t n, int64_t k, const float *x, const float *b, int64_t k_stride, int64_t n_stride, float *y) {
+  gemv_work w = {x, b, k, k_stride, n_stride, y};
+  int64_t grain = (65536 / (k + 1) + GEMV_COLUMNS) / GEMV_COLUMNS * GEMV_COLUMNS;   /* a thread's share is worth 10 microseconds */
+  parallel_for(threads, n, grain, gemv_range, &w);
+}

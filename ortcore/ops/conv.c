@@ -1,0 +1,196 @@
+/* Conv and ConvTranspose, and Conv with what follows it fused: y = activation(conv(x, w) + bias + z). */
+#include "conv.h"
+
+#include <ortcore/base/mem.h>
+#include <ortcore/kernels/cpu/epilogue.h>
+#include <ortcore/kernels/cpu/onednn/onednn.h>
+#include <string.h>
+
+typedef struct conv_kind { bool transposed, fused; } conv_kind;
+
+typedef struct conv_params {
+  const conv_kind *kind;
+  activation act;
+  void *weights;                                            /* of a transposed convolution, constant: in the order of the product */
+  dnn_weights *packed;                                      /* constant weights in oneDNN's layouts */
+} conv_params;
+
+typedef enum conv_route { CONV_GEMM, CONV_DEPTHWISE, CONV_ONEDNN } conv_route;
+
+typedef struct conv_spec {
+  conv_shape shape;
+  conv_places places;
+  conv_route route;
+  dnn *primitive;
+  const void *weights;                                      /* packed for `primitive` */
+  size_t weights_bytes;                                     /* scratch that run-time weights are re-ordered into, before anything else */
+} conv_spec;
+
+static status conv_infer(infer_ctx *c) {
+  const conv_kind *kind = c->op->data;
+  TRY(conv_infer_shape(c->node, c->in[0], c->in[1], kind->transposed, c->out[0]));
+  if (c->out[0]) c->out[0]->order = c->in[0]->order;
+  return OK;
+}
+
+static void rearrange_weights(const node *n, const tensor *w, void *out) {
+  int64_t group = attr_int_or(n, "group", 1), taps = dims_product(w->dims, 2, w->rank);
+  conv_transposed_weights(w->data, out, tensor_width(w), group, w->dims[0] / group, w->dims[1], taps);
+}
+
+static void conv_dispose(void *params) {
+  conv_params *p = params;
+  mem_free(p->weights);
+  dnn_weights_release(p->packed);
+}
+
+static status conv_prepare(prepare_ctx *c, void **out_params) {
+  conv_params *p = ZONE_NEW(c->memory, conv_params);
+  if (!p) return status_out_of_memory();
+  p->kind = c->op->data;
+  conv_attrs a;
+  TRY(conv_attrs_read(c->node, c->in[0], c->in[1], p->kind->transposed, &a));
+  if (p->kind->fused) {
+    int64_t count;
+    const float *params = attr_floats(c->node, "activation_params", &count);
+    TRY(activation_from_name(attr_string_or(c->node, "activation", "").data, count, params, &p->act));
+  }
+  const fact *w = c->in[1];
+  if (w->value && w->value->count > 0) {
+    if (dnn_supports(w->type)) TRY(dnn_weights_create(&p->packed));
+    if (p->kind->transposed && w->rank >= 3 && w->dims[0] % a.group == 0) {
+      p->weights = mem_alloc(tensor_bytes(w->value));
+      if (!p->weights) {
+        conv_dispose(p);
+        return status_out_of_memory();
+      }
+      rearrange_weights(c->node, w->value, p->weights);
+    }
+  }
+  *out_params = p;
+  return OK;
+}
+
+static void conv_dispose_spec(void *spec) {
+  conv_spec *s = spec;
+  conv_shape_deinit(&s->shape);
+  mem_free(s->places.offsets);
+  dnn_release(s->primitive);
+  mem_free(s);
+}
+
+static status choose_onednn(specialise_ctx *c, const conv_params *p, conv_spec *s) {
+  const tensor *x = c->in[0], *w = c->in[1];
+  dnn_conv d = {.type = x->type, .transposed = p->kind->transposed, .images = s->shape.images, .groups = s->shape.groups, .ins = s->shape.ins, .outs = s->shape.outs,
+                .w = &s->shape.w, .x_order = x->order, .y_order = c->out[0] ? c->out[0]->order : x->order, .bias = c->in_count > 2 && c->in[2],
+                .residual = c->in_count > 3 && c->in[3], .act = p->act};
+  TRY(dnn_conv_create(&d, c->threads, &s->primitive));
+  if (!s->primitive) return OK;
+  s->route = CONV_ONEDNN;
+  c->scratch_bytes = dnn_scratch_bytes(s->primitive);
+  if (p->packed) return dnn_weights_get(p->packed, s->primitive, w->data, &s->weights);
+  s->weights_bytes = dnn_weights_bytes(s->primitive);
+  c->scratch_bytes += s->weights_bytes;
+  return OK;
+}
+
+static status specialise(specialise_ctx *c, conv_spec *s) {
+  const conv_params *p = c->params;
+  const tensor *x = c->in[0], *w = c->in[1];
+  TRY(conv_shape_init(&s->shape, c->node, x, w, p->kind->transposed));
+  const conv_shape *g = &s->shape;
+  TRY(conv_places_init(&s->places, g, c->out[0] ? c->out[0]->order : x->order));
+  double products = (double)g->images * (double)(g->groups * g->outs) * (double)window_out(&g->w) * (double)(g->ins * window_taps(&g->w));
+  if (dnn_supports(x->type) && products > 32768) TRY(choose_onednn(c, p, s));
+  if (s->route == CONV_ONEDNN) return OK;
+  if (x->type == ORTC_FLOAT && g->ins == 1 && g->groups > 1 && !p->kind->transposed) {
+    s->route = CONV_DEPTHWISE;
+    return OK;
+  }
+  c->scratch_bytes = gemm_scratch_bytes(gemm_acc_of(x->type), c->threads, g->outs, window_out(&g->w), g->ins * window_taps(&g->w));
+  if (p->kind->transposed && !p->weights) s->weights_bytes = (tensor_bytes(w) + 63) & ~(size_t)63;
+  c->scratch_bytes += s->weights_bytes;
+  return OK;
+}
+
+static status conv_specialise(specialise_ctx *c, void **out_spec) {
+  conv_spec *s = MEM_NEW(conv_spec);
+  if (!s) return status_out_of_memory();
+  status failure = specialise(c, s);
+  if (failure) conv_dispose_spec(s);
+  else *out_spec = s;
+  return failure;
+}
+
+static status run_onednn(kernel_ctx *k, const conv_spec *s, const void *bias, const void *residual, void *y) {
+  const void *weights = s->weights;
+  char *scratch = k->scratch;
+  if (!weights) {
+    TRY(dnn_pack(s->primitive, k->threads, k->in[1]->data, scratch));
+    weights = scratch;
+    scratch += s->weights_bytes;
+  }
+  return dnn_run(s->primitive, k->threads, scratch, k->in[0]->data, weights, bias, residual, y);
+}
+
+static status run_portable(kernel_ctx *k, const conv_spec *s, const epilogue *end) {
+  const conv_params *p = k->params;
+  const tensor *x = k->in[0], *w = k->in[1];
+  const void *weights = w->data;
+  char *scratch = k->scratch;
+  if (p->kind->transposed) {
+    weights = p->weights ? p->weights : scratch;
+    if (!p->weights) rearrange_weights(k->node, w, scratch);
+    scratch += s->weights_bytes;
+  }
+  conv_sides sides;
+  if (!conv_sides_init(&sides, &s->shape, x, 0, w->type, weights)) return ERROR(NOT_IMPLEMENTED, "there is no convolution of type %s", dtype_name(x->type));
+  sides.problem.sink = &end->sink;
+  if (s->route == CONV_DEPTHWISE) conv_depthwise_f32(&sides.image, s->shape.images, s->shape.outs, weights, &end->sink, k->threads);
+  else gemm_run(&sides.problem, k->threads, scratch);
+  return OK;
+}
+
+static status conv_run(kernel_ctx *k) {
+  const conv_params *p = k->params;
+  const conv_spec *s = k->spec;
+  const tensor *x = k->in[0], *bias = k->in_count > 2 ? k->in[2] : NULL, *residual = k->in_count > 3 ? k->in[3] : NULL;
+  tensor *y;
+  TRY(conv_check_bias(bias, &s->shape));
+  TRY(kernel_output(k, 0, x->rank, s->shape.out_dims, &y));
+  if (!y || y->count == 0) return OK;
+  if (residual && (!dims_equal(residual->rank, residual->dims, y->rank, y->dims) || residual->order != y->order)) {
+    char given[DIMS_TEXT], wanted[DIMS_TEXT];
+    return ERROR(INVALID_ARGUMENT, "input 'Z' has shape %s%s; it is added to a result of shape %s", dims_format(given, sizeof given, residual->rank, residual->dims),
+                 residual->order != y->order ? " in another layout" : "", dims_format(wanted, sizeof wanted, y->rank, y->dims));
+  }
+  if (s->route == CONV_ONEDNN) return run_onednn(k, s, bias ? bias->data : NULL, residual ? residual->data : NULL, y->data);
+  epilogue end;
+  if (!epilogue_init(&end, x->type)) return ERROR(NOT_IMPLEMENTED, "there is no convolution of type %s", dtype_name(x->type));
+  /* A bias is one number a row; the rows of a group begin where the group's outputs do. */
+  int64_t *bias_offsets = NULL;
+  if (bias && s->shape.groups > 1) {
+    int64_t batches = s->shape.images * s->shape.groups;
+    void *memory;
+    TRY(kernel_scratch(k, (size_t)batches * sizeof *bias_offsets, &memory));
+    bias_offsets = memory;
+    for (int64_t i = 0; i < batches; ++i) bias_offsets[i] = i % s->shape.groups * s->shape.outs;
+  }
+  end.out = y->data, end.offsets = s->places.offsets, end.row_stride = s->places.row, end.column_stride = s->places.column;
+  end.bias = bias ? bias->data : NULL, end.bias_offsets = bias_offsets, end.bias_row_stride = 1;
+  end.residual = residual ? residual->data : NULL;
+  end.act = p->act;
+  return run_portable(k, s, &end);
+}
+
+static const conv_kind sliding = {false, false}, fused = {false, true}, transposed = {true, false};
+
+#define CONV_FUNCTIONS .flags = OP_CHANNELS_LAST, .infer = conv_infer, .prepare = conv_prepare, .dispose = conv_dispose, .specialise = conv_specialise, \
+  .dispose_spec = conv_dispose_spec, .run = conv_run
+
+OP_FAMILY(conv) = {
+  {.name = "Conv", .since = 1, .signature = "X:T W:T B:T? -> Y:T", .T = TS_FLOAT, CONV_FUNCTIONS, .data = &sliding},
+  {.name = "ConvTranspose", .since = 1, .signature = "X:T W:T B:T? -> Y:T", .T = TS_FLOAT, CONV_FUNCTIONS, .data = &transposed},
+  {.name = "FusedConv", .domain = "com.microsoft", .since = 1, .signature = "X:T W:T B:T? Z:T? -> Y:T", .T = TS_FLOAT, CONV_FUNCTIONS, .data = &fused},
+  {.name = "FusedConv", .domain = "ortcore", .since = 1, .signature = "X:T W:T B:T? Z:T? -> Y:T", .T = TS_FLOAT, CONV_FUNCTIONS, .data = &fused},
+  {0}};

@@ -1,0 +1,179 @@
+/* Geometry of convolutions, sliding and transposed. */
+#include "conv.h"
+
+#include <ortcore/base/mem.h>
+#include <string.h>
+
+static status read_transposed(const node *n, conv_attrs *a) {
+  int64_t count;
+  int rank = a->window.rank;
+  const int64_t *padding = attr_ints(n, "output_padding", &count);
+  if (padding && count && count != rank) return ERROR(INVALID_ARGUMENT, "attribute 'output_padding' has %lld values; the input has %d spatial dims", (long long)count, rank);
+  for (int64_t i = 0; padding && i < count; ++i) {
+    if (padding[i] < 0 || padding[i] > INT32_MAX) return ERROR(INVALID_ARGUMENT, "attribute 'output_padding' holds %lld; it must not be negative", (long long)padding[i]);
+    a->output_padding[SPATIAL - rank + i] = padding[i];
+  }
+  const int64_t *shape = attr_ints(n, "output_shape", &count);
+  /* Some exporters write the whole shape [N, C, spatial...]; only its end matters. */
+  if (shape && count && count != rank && count != rank + 2)
+    return ERROR(INVALID_ARGUMENT, "attribute 'output_shape' has %lld values; the input has %d spatial dims", (long long)count, rank);
+  for (int i = 0; shape && count && i < rank; ++i) {
+    int64_t d = shape[count - rank + i];
+    if (d <= 0 || d > INT32_MAX) return ERROR(INVALID_ARGUMENT, "attribute 'output_shape' holds %lld; it must be positive", (long long)d);
+    a->output_shape[SPATIAL - rank + i] = d;
+  }
+  return OK;
+}
+
+status conv_attrs_read(const node *n, const fact *x, const fact *weights, bool transposed, conv_attrs *out) {
+  int rank;
+  *out = (conv_attrs){.transposed = transposed, .group = attr_int_or(n, "group", 1)};
+  TRY(window_spatial_rank(x, "X", &rank));
+  if (rank == 0 && weights) TRY(window_spatial_rank(weights, "W", &rank));
+  TRY(window_attrs_read(n, rank, &out->window));
+  if (out->group < 1) return ERROR(INVALID_ARGUMENT, "attribute 'group' is %lld; it must be at least 1", (long long)out->group);
+  if (weights && weights->rank != RANK_UNKNOWN && out->window.rank) {
+    if (weights->rank != out->window.rank + 2)
+      return ERROR(INVALID_ARGUMENT, "the weights have rank %d and the input has rank %d; they must be equal", weights->rank, out->window.rank + 2);
+    TRY(window_attrs_weights(&out->window, weights->dims + 2));
+  }
+  return transposed ? read_transposed(n, out) : OK;
+}
+
+/* The window of a transposed convolution: pads are taken off its output. */
+static status transpose_slide(const conv_attrs *a, const dim *in, dim *out, window *w) {
+  const window_attrs *v = &a->window;
+  *w = (window){.rank = v->rank};
+  for (int axis = 0; axis < SPATIAL; ++axis) {
+    w->kernel[axis] = v->kernel[axis], w->stride[axis] = v->stride[axis], w->dilation[axis] = v->dilation[axis];
+    w->in[axis] = w->out[axis] = 1;
+    int own = axis - (SPATIAL - v->rank);
+    if (own < 0) continue;
+    out[own] = a->output_shape[axis] ? a->output_shape[axis] : DIM_UNKNOWN;
+    if (!dim_known(in[own])) continue;
+    if (in[own] > INT32_MAX) return ERROR(INVALID_ARGUMENT, "spatial axis %d has %lld elements; at most %d are supported", own, (long long)in[own], INT32_MAX);
+    w->in[axis] = in[own];
+    bool same = v->pad == AUTO_SAME_UPPER || v->pad == AUTO_SAME_LOWER;
+    int64_t full = in[own] ? v->stride[axis] * (in[own] - 1) + a->output_padding[axis] + (v->kernel[axis] - 1) * v->dilation[axis] + 1 : 0;
+    if (a->output_shape[axis] || same) {
+      w->out[axis] = a->output_shape[axis] ? a->output_shape[axis] : in[own] * v->stride[axis];
+      int64_t total = full > w->out[axis] ? full - w->out[axis] : 0;
+      w->begin[axis] = v->pad == AUTO_SAME_UPPER ? total / 2 : total - total / 2;
+      w->end[axis] = total - w->begin[axis];
+    } else {
+      if (v->pad == AUTO_NOTSET) w->begin[axis] = v->begin[axis], w->end[axis] = v->end[axis];
+      w->out[axis] = full - w->begin[axis] - w->end[axis];
+      if (w->out[axis] < 0) {
+        if (in[own]) return ERROR(INVALID_ARGUMENT, "attribute 'pads' takes %lld elements off spatial axis %d, which has %lld", (long long)(w->begin[axis] + w->end[axis]), own, (long long)full);
+        w->out[axis] = 0;
+      }
+    }
+    out[own] = w->out[axis];
+  }
+  return OK;
+}
+
+static status check_channels(const conv_attrs *a, dim x_channels, const dim *weights, dim *out_channels) {
+  dim ins = a->transposed ? weights[0] : dim_mul(weights[1], a->group);
+  *out_channels = a->transposed ? dim_mul(weights[1], a->group) : weights[0];
+  if (dim_known(x_channels) && dim_known(ins) && x_channels != ins)
+    return ERROR(INVALID_ARGUMENT, "input 'X' has %lld channels; the weights%s are for %lld", (long long)x_channels, a->group > 1 ? " and 'group'" : "", (long long)ins);
+  dim divided = a->transposed ? ins : *out_channels;
+  if (dim_known(divided) && divided % a->group)
+    return ERROR(INVALID_ARGUMENT, "%lld channels cannot be divided into %lld groups (attribute 'group')", (long long)divided, (long long)a->group);
+  return OK;
+}
+
+static status shape_of(const conv_attrs *a, const dim *x, const dim *weights, dim *out, window *w) {
+  TRY(check_channels(a, x[1], weights, &out[1]));
+  out[0] = x[0];
+  if (a->transposed) return transpose_slide(a, x + 2, out + 2, w);
+  return window_slide(&a->window, x + 2, out + 2, w);
+}
+
+status conv_infer_shape(const node *n, const fact *x, const fact *weights, bool transposed, fact *out) {
+  conv_attrs a;
+  window w;
+  dim dims[2 + SPATIAL], unknown[2 + SPATIAL] = {DIM_UNKNOWN, DIM_UNKNOWN, DIM_UNKNOWN, DIM_UNKNOWN, DIM_UNKNOWN};
+  TRY(conv_attrs_read(n, x, weights, transposed, &a));
+  if (!out || x->rank == RANK_UNKNOWN) return OK;
+  const dim *kernel = weights->rank == RANK_UNKNOWN ? unknown : weights->dims;
+  bool spatial_known = a.window.has_kernel;
+  for (int i = 0; !spatial_known && i < a.window.rank; ++i) spatial_known = dim_known(kernel[2 + i]);
+  TRY(shape_of(&a, x->dims, kernel, dims, &w));
+  for (int i = 0; !spatial_known && i < a.window.rank; ++i) dims[2 + i] = DIM_UNKNOWN;
+  fact_set_shape(out, a.window.rank + 2, dims);
+  return OK;
+}
+
+static fact fact_of(const tensor *t) {
+  fact f = {.kind = KIND_TENSOR, .type = t->type, .rank = t->rank};
+  memcpy(f.dims, t->dims, sizeof f.dims);
+  return f;
+}
+
+static status make_tables(conv_shape *s, bool transposed) {
+  for (int i = 0; i < SPATIAL; ++i) {
+    s->tables[i] = mem_calloc((size_t)s->w.kernel[i], (size_t)s->w.out[i] * sizeof(int32_t));
+    if (!s->tables[i]) return status_out_of_memory();
+    window_axis_table(&s->w, i, transposed, s->tables[i]);
+  }
+  int64_t batches = s->images * s->groups;
+  if (s->groups == 1) return OK;
+  s->weight_offsets = mem_calloc((size_t)batches, sizeof(int64_t));
+  if (!s->weight_offsets) return status_out_of_memory();
+  for (int64_t i = 0; i < batches; ++i) s->weight_offsets[i] = i % s->groups * s->outs * s->ins * window_taps(&s->w);
+  return OK;
+}
+
+status conv_shape_init(conv_shape *s, const node *n, const tensor *x, const tensor *weights, bool transposed) {
+  conv_attrs a;
+  fact x_fact = fact_of(x), w_fact = fact_of(weights);
+  *s = (conv_shape){0};
+  TRY(conv_attrs_read(n, &x_fact, &w_fact, transposed, &a));
+  TRY(shape_of(&a, x->dims, weights->dims, s->out_dims, &s->w));
+  s->images = x->dims[0], s->groups = a.group, s->ins = x->dims[1] / a.group, s->outs = s->out_dims[1] / a.group;
+  s->pointwise = !transposed && window_taps(&s->w) == 1 && s->groups == 1;
+  for (int i = 0; i < SPATIAL; ++i) s->pointwise = s->pointwise && s->w.stride[i] == 1 && s->w.begin[i] == 0 && s->w.end[i] == 0;
+  status failure = make_tables(s, transposed);
+  if (failure) conv_shape_deinit(s);
+  return failure;
+}
+
+void conv_shape_deinit(conv_shape *s) {
+  for (int i = 0; i < SPATIAL; ++i) mem_free(s->tables[i]);
+  mem_free(s->weight_offsets);
+  *s = (conv_shape){0};
+}
+
+status conv_check_bias(const tensor *bias, const conv_shape *s) {
+  if (!bias || (bias->rank == 1 && bias->dims[0] == s->out_dims[1])) return OK;
+  char given[DIMS_TEXT];
+  return ERROR(INVALID_ARGUMENT, "the bias has shape %s; it must be [%lld], one for each output channel", dims_format(given, sizeof given, bias->rank, bias->dims), (long long)s->out_dims[1]);
+}
+
+bool conv_sides_init(conv_sides *c, const conv_shape *s, const tensor *x, int32_t x_zero_point, dtype weight_type, const void *weights) {
+  const window *w = &s->w;
+  int64_t depth = s->ins * window_taps(w);
+  image_strides strides = image_strides_of(x->order, x->dims[1], w->in);
+  if (!gemm_matrix_init(&c->weights, weight_type) || !gemm_matrix_init(&c->matrix, x->type) || !conv_image_init(&c->image, x->type)) return false;
+  c->weights.data = weights, c->weights.outer_stride = depth, c->weights.inner_stride = 1, c->weights.offsets = s->weight_offsets;
+  c->image.data = x->data, c->image.strides = strides, c->image.w = w, c->image.channels = s->ins, c->image.groups = s->groups;
+  c->image.zero_point = x_zero_point;
+  c->image.unit_step = strides.spatial[2] == 1 && w->stride[2] == 1;
+  for (int i = 0; i < SPATIAL; ++i) c->image.tables[i] = s->tables[i];
+  c->matrix.data = x->data, c->matrix.batch_stride = strides.batch;
+  c->matrix.outer_stride = strides.spatial[2], c->matrix.inner_stride = strides.channel;
+  bool matrix = s->pointwise && x_zero_point == 0;
+  c->problem = (gemm_problem){gemm_acc_of(x->type), s->images * s->groups, s->outs, window_out(w), depth, &c->weights.side, matrix ? &c->matrix.side : &c->image.side, NULL};
+  return true;
+}
+
+status conv_places_init(conv_places *p, const conv_shape *s, layout order) {
+  image_strides strides = image_strides_of(order, s->out_dims[1], s->w.out);
+  int64_t batches = s->images * s->groups;
+  *p = (conv_places){mem_calloc((size_t)batches + 1, sizeof(int64_t)), strides.channel, strides.spatial[2]};
+  if (!p->offsets) return status_out_of_memory();
+  for (int64_t i = 0; i < batches; ++i) p->offsets[i] = i / s->groups * strides.batch + i % s->groups * s->outs * strides.channel;
+  return OK;
+}

@@ -1,0 +1,275 @@
+/* Matrix products of one element type: MatMul, Gemm, and their fused forms.
+ *
+ *   Y = activation(alpha * A' B' + beta * bias + residual)
+ *
+ * where A' and B' may be transposed. Which inputs are bias and residual is said by the operator's row. */
+#include "matmul_shape.h"
+
+#include <ortcore/base/mem.h>
+#include <ortcore/base/threads.h>
+#include <ortcore/kernels/cpu/epilogue.h>
+#include <ortcore/kernels/cpu/onednn/onednn.h>
+#include <string.h>
+
+/* What tells the operators apart. */
+typedef struct matmul_kind {
+  bool gemm;                                                /* A and B are matrices, input 2 broadcasts to the output */
+  bool transposes, scales, activates;                       /* which attributes it has */
+  bool residual;                                            /* input 3 is added before the activation */
+} matmul_kind;
+
+typedef struct matmul_params {
+  const matmul_kind *kind;
+  bool trans_a, trans_b;
+  float alpha, beta;
+  activation act;
+  void *packed;                                             /* B, constant, for the portable product */
+  dnn_weights *weights;                                     /* B, constant, in oneDNN's layouts */
+} matmul_params;
+
+typedef enum matmul_route { ROUTE_GEMM, ROUTE_GEMV, ROUTE_ONEDNN } matmul_route;
+
+typedef struct matmul_spec {
+  matmul_shape shape;
+  matmul_route route;
+  dnn *primitive;
+  const void *weights;                                      /* packed for `primitive`; NULL: B as it lies */
+} matmul_spec;
+
+static status read_attributes(const node *n, const matmul_kind *kind, matmul_params *p) {
+  p->kind = kind;
+  p->alpha = p->beta = 1;
+  if (kind->transposes) {
+    p->trans_a = attr_int_or(n, "transA", 0), p->trans_b = attr_int_or(n, "transB", 0);
+    if (attr_int_or(n, "transBatchA", 0) || attr_int_or(n, "transBatchB", 0))
+      return ERROR(NOT_IMPLEMENTED, "attributes 'transBatchA' and 'transBatchB' are not supported; transpose the input before the product");
+  }
+  if (kind->scales) p->alpha = attr_float_or(n, "alpha", 1), p->beta = attr_float_or(n, "beta", 1);
+  if (!kind->activates) return OK;
+  int64_t count;
+  const float *params = attr_floats(n, "activation_params", &count);
+  float separate[2] = {attr_float_or(n, "activation_alpha", 0), attr_float_or(n, "activation_beta", 0)};
+  if (!params && attr_find(n, "activation_alpha")) params = separate, count = 2;
+  return activation_from_name(attr_string_or(n, "activation", "").data, count, params, &p->act);
+}
+
+static status matmul_op_infer(infer_ctx *c) {
+  const matmul_kind *kind = c->op->data;
+  matmul_params p = {0};
+  TRY(read_attributes(c->node, kind, &p));
+  for (int i = 0; kind->gemm && i < 2; ++i)
+    if (c->in[i]->rank != RANK_UNKNOWN && c->in[i]->rank != 2)
+      return ERROR(INVALID_ARGUMENT, "input '%s' has rank %d; it must be a matrix", i ? "B" : "A", c->in[i]->rank);
+  return matmul_infer(c->in[0], c->in[1], p.trans_a, p.trans_b, c->out[0]);
+}
+
+/* The portable product multiplies a constant f32 or f64 B from panels that are made once. */
+static status pack_b(const fact *b, matmul_params *p) {
+  tensor row = {.rank = 2, .dims = {1, b->dims[p->trans_b ? 1 : 0]}};
+  matmul_shape s;
+  gemm_matrix sides[2];
+  TRY(matmul_shape_init(&s, &row, b->value, false, p->trans_b));
+  matmul_sides(&s, b->type, b->type, &sides[0], &sides[1]);
+  sides[1].data = b->value->data;
+  gemm_acc acc = gemm_acc_of(b->type);
+  p->packed = mem_aligned(64, gemm_packed_bytes(acc, s.n, s.k));
+  if (!p->packed) return status_out_of_memory();
+  gemm_pack_side(acc, &sides[1].side, s.n, s.k, p->packed);
+  return OK;
+}
+
+static void matmul_dispose(void *params) {
+  matmul_params *p = params;
+  mem_free(p->packed);
+  dnn_weights_release(p->weights);
+}
+
+static status matmul_prepare(prepare_ctx *c, void **out_params) {
+  matmul_params *p = ZONE_NEW(c->memory, matmul_params);
+  if (!p) return status_out_of_memory();
+  TRY(read_attributes(c->node, c->op->data, p));
+  const fact *b = c->in[1];
+  bool integer = typeset_has(TS_INTEGER, b->type);
+  if (integer && (p->alpha != (float)(int32_t)p->alpha || p->beta != (float)(int32_t)p->beta))
+    return ERROR(INVALID_ARGUMENT, "'alpha' is %g and 'beta' is %g; products of integers need whole numbers", (double)p->alpha, (double)p->beta);
+  if (b->value && b->rank == 2 && b->value->count > 0) {
+    if (dnn_supports(b->type)) TRY(dnn_weights_create(&p->weights));
+    else if (b->type == ORTC_FLOAT || b->type == ORTC_DOUBLE) TRY(pack_b(b, p));
+  }
+  *out_params = p;
+  return OK;
+}
+
+/* The bias as rows and columns of the output: strides are 0 where it repeats. */
+static status bias_strides(const tensor *bias, const matmul_shape *s, int64_t *row, int64_t *column) {
+  char given[DIMS_TEXT], wanted[DIMS_TEXT];
+  *row = *column = 0;
+  bool fits = true;
+  int64_t stride = 1;
+  for (int i = 0; i < bias->rank; ++i) {
+    int64_t d = bias->dims[bias->rank - 1 - i], out = i < s->out_rank ? s->out_dims[s->out_rank - 1 - i] : 1;
+    if (d == 1) continue;
+    fits = fits && d == out && i < 2;
+    if (i == 0) *column = stride;
+    else *row = stride;
+    stride *= d;
+  }
+  /* Rows of several batches are one matrix here; a bias for each row has them all only if there is one batch. */
+  if (*row && s->out_rank > 2) fits = false;
+  if (fits) return OK;
+  return ERROR(INVALID_ARGUMENT, "the bias has shape %s, which does not broadcast to the product's shape %s", dims_format(given, sizeof given, bias->rank, bias->dims),
+               dims_format(wanted, sizeof wanted, s->out_rank, s->out_dims));
+}
+
+/* oneDNN's view: [batch, m, k] x [batch, k, n]; dims of broadcast batches must be regular, which offsets tell. */
+static bool regular_batches(const int64_t *offsets, int64_t batch, int64_t *out_stride) {
+  *out_stride = offsets && batch > 1 ? offsets[1] : 0;
+  for (int64_t i = 0; offsets && i < batch; ++i)
+    if (offsets[i] != i * *out_stride) return false;
+  return true;
+}
+
+static status choose_onednn(specialise_ctx *c, const matmul_params *p, matmul_spec *s) {
+  const matmul_shape *m = &s->shape;
+  int64_t a_stride, b_stride, bias_row = 0, bias_column = 0;
+  const tensor *bias = c->in_count > 2 ? c->in[2] : NULL;
+  if (!regular_batches(m->a_offsets, m->batch, &a_stride) || !regular_batches(m->b_offsets, m->batch, &b_stride)) return OK;
+  if (bias) TRY(bias_strides(bias, m, &bias_row, &bias_column));
+  if (bias && (p->beta != 1 || p->alpha != 1 || bias_row || (bias_column == 0 && m->n != 1))) return OK;
+  dtype type = c->in[0]->type;
+  dnn_matmul d = {
+    .a = dnn_tensor_of(type, 3, (int64_t[]){m->batch, m->m, m->k}, (int64_t[]){a_stride, m->a_row, m->a_inner}),
+    .b = dnn_tensor_of(type, 3, (int64_t[]){m->batch, m->k, m->n}, (int64_t[]){b_stride, m->b_inner, m->b_column}),
+    .out = dnn_tensor_of(type, 3, (int64_t[]){m->batch, m->m, m->n}, (int64_t[]){m->m * m->n, m->n, 1}),
+    .bias = bias != NULL, .residual = c->in_count > 3 && c->in[3] && p->kind->residual, .alpha = p->alpha, .act = p->act, .pack = p->weights && m->batch == 1};
+  TRY(dnn_matmul_create(&d, c->threads, &s->primitive));
+  if (!s->primitive) return OK;
+  if (d.pack) TRY(dnn_weights_get(p->weights, s->primitive, c->in[1]->data, &s->weights));
+  s->route = ROUTE_ONEDNN;
+  c->scratch_bytes = dnn_scratch_bytes(s->primitive);
+  return OK;
+}
+
+static void matmul_dispose_spec(void *spec) {
+  matmul_spec *s = spec;
+  matmul_shape_deinit(&s->shape);
+  dnn_release(s->primitive);
+  mem_free(s);
+}
+
+/* A single row or column of f32 whose numbers lie one after the other. */
+static bool is_vector_product(const matmul_shape *s, dtype type) {
+  if (type != ORTC_FLOAT || s->k == 0) return false;
+  if (s->m == 1) return s->a_inner == 1 || s->k == 1;
+  return s->n == 1 && s->b_inner == 1 && (s->a_inner == 1 || s->a_row == 1);
+}
+
+static status matmul_specialise(specialise_ctx *c, void **out_spec) {
+  const matmul_params *p = c->params;
+  matmul_spec *s = MEM_NEW(matmul_spec);
+  if (!s) return status_out_of_memory();
+  status failure = matmul_shape_init(&s->shape, c->in[0], c->in[1], p->trans_a, p->trans_b);
+  const matmul_shape *m = &s->shape;
+  dtype type = c->in[0]->type;
+  if (!failure && is_vector_product(m, type)) s->route = ROUTE_GEMV;
+  /* Small products cost less than oneDNN's call does. */
+  else if (!failure && dnn_supports(type) && (double)m->batch * (double)m->m * (double)m->n * (double)m->k > 32768) failure = choose_onednn(c, p, s);
+  if (failure) {
+    matmul_dispose_spec(s);
+    return failure;
+  }
+  if (s->route == ROUTE_GEMM) c->scratch_bytes = gemm_scratch_bytes(gemm_acc_of(type), c->threads, m->m, m->n, m->k);
+  if (s->route == ROUTE_GEMV && m->m != 1) c->scratch_bytes = (size_t)(m->batch * m->m) * sizeof(float);
+  *out_spec = s;
+  return OK;
+}
+
+typedef struct vector_work {
+  const matmul_shape *s;
+  const float *a, *b;
+  float *out;
+  int threads;
+  const epilogue *end;
+} vector_work;
+
+static void vector_batches(void *context, int64_t begin, int64_t end) {
+  const vector_work *w = context;
+  const matmul_shape *s = w->s;
+  for (int64_t i = begin; i < end; ++i) {
+    const float *a = w->a + (s->a_offsets ? s->a_offsets[i] : 0), *b = w->b + (s->b_offsets ? s->b_offsets[i] : 0);
+    int64_t count = s->m == 1 ? s->n : s->m;
+    float *y = w->out + i * count;
+    if (s->m == 1) gemv_f32(w->threads, s->n, s->k, a, b, s->b_inner, s->b_column, y);
+    else gemv_f32(w->threads, s->m, s->k, b, a, s->a_inner, s->a_row, y);
+    if (s->m == 1) w->end->sink.store(&w->end->sink, i, 0, 0, s->n, y);
+    else for (int64_t row = 0; row < s->m; ++row) w->end->sink.store(&w->end->sink, i, row, 0, 1, y + row);
+  }
+}
+
+static void run_vector(const kernel_ctx *k, const matmul_shape *s, const epilogue *end) {
+  vector_work w = {s, k->in[0]->data, k->in[1]->data, s->m == 1 ? end->out : k->scratch, 1, end};
+  bool many = s->batch >= k->threads && s->batch > 1;
+  if (!many) w.threads = k->threads;
+  int64_t grain = 1 + 40000 / (1 + s->k * s->n * s->m);
+  if (many) parallel_for(k->threads, s->batch, grain, vector_batches, &w);
+  else vector_batches(&w, 0, s->batch);
+}
+
+static status run_onednn(kernel_ctx *k, const matmul_spec *s, const epilogue *end) {
+  const void *weights = s->weights ? s->weights : k->in[1]->data;
+  return dnn_run(s->primitive, k->threads, k->scratch, k->in[0]->data, weights, end->bias, end->residual, end->out);
+}
+
+static status matmul_run(kernel_ctx *k) {
+  const matmul_params *p = k->params;
+  const matmul_spec *s = k->spec;
+  const matmul_shape *m = &s->shape;
+  const tensor *a = k->in[0], *bias = k->in_count > 2 ? k->in[2] : NULL, *residual = k->in_count > 3 ? k->in[3] : NULL;
+  tensor *y;
+  TRY(kernel_output(k, 0, m->out_rank, m->out_dims, &y));
+  if (!y || y->count == 0) return OK;
+  epilogue end;
+  if (!epilogue_init(&end, a->type)) return ERROR(NOT_IMPLEMENTED, "there is no product of type %s", dtype_name(a->type));
+  end.out = y->data, end.batch_stride = m->m * m->n, end.row_stride = m->n;
+  end.alpha = p->alpha, end.beta = p->beta, end.act = p->act;
+  if (bias && p->beta != 0) {
+    TRY(bias_strides(bias, m, &end.bias_row_stride, &end.bias_column_stride));
+    end.bias = bias->data;
+  }
+  if (residual && !dims_equal(residual->rank, residual->dims, y->rank, y->dims)) {
+    char given[DIMS_TEXT], wanted[DIMS_TEXT];
+    return ERROR(INVALID_ARGUMENT, "input 'Z' has shape %s; it is added to a product of shape %s", dims_format(given, sizeof given, residual->rank, residual->dims),
+                 dims_format(wanted, sizeof wanted, y->rank, y->dims));
+  }
+  if (residual) end.residual = residual->data;
+  if (s->route == ROUTE_ONEDNN) return run_onednn(k, s, &end);
+  if (s->route == ROUTE_GEMV) {
+    run_vector(k, m, &end);
+    return OK;
+  }
+  gemm_matrix sides[2];
+  matmul_sides(m, a->type, a->type, &sides[0], &sides[1]);
+  sides[0].data = a->data, sides[1].data = k->in[1]->data;
+  if (m->batch == 1) sides[1].side.packed = p->packed;
+  gemm_problem problem = {gemm_acc_of(a->type), m->batch, m->m, m->n, m->k, &sides[0].side, &sides[1].side, &end.sink};
+  gemm_run(&problem, k->threads, k->scratch);
+  return OK;
+}
+
+static const matmul_kind plain = {0}, gemm = {.gemm = true, .transposes = true, .scales = true};
+static const matmul_kind fused_gemm = {.gemm = true, .transposes = true, .scales = true, .activates = true};
+static const matmul_kind scaled = {.transposes = true, .scales = true};
+static const matmul_kind fused = {.transposes = true, .scales = true, .activates = true, .residual = true};
+
+#define TS_MATMUL (TS_FLOAT | TS(INT32) | TS(INT64) | TS(UINT32) | TS(UINT64))
+#define MATMUL_FUNCTIONS .infer = matmul_op_infer, .prepare = matmul_prepare, .dispose = matmul_dispose, .specialise = matmul_specialise, \
+  .dispose_spec = matmul_dispose_spec, .run = matmul_run
+
+OP_FAMILY(matmul) = {
+  {.name = "MatMul", .since = 1, .signature = "A:T B:T -> Y:T", .T = TS_MATMUL, MATMUL_FUNCTIONS, .data = &plain},
+  {.name = "Gemm", .since = 7, .signature = "A:T B:T C:T? -> Y:T", .T = TS_MATMUL, MATMUL_FUNCTIONS, .data = &gemm},
+  {.name = "FusedMatMul", .domain = "com.microsoft", .since = 1, .signature = "A:T B:T -> Y:T", .T = TS_FLOAT, MATMUL_FUNCTIONS, .data = &scaled},
+  {.name = "TransposeMatMul", .domain = "com.microsoft", .since = 1, .signature = "A:T B:T -> Y:T", .T = TS_FLOAT, MATMUL_FUNCTIONS, .data = &scaled},
+  {.name = "FusedGemm", .domain = "com.microsoft", .since = 1, .signature = "A:T B:T C:T? -> Y:T", .T = TS_MATMUL, MATMUL_FUNCTIONS, .data = &fused_gemm},
+  {.name = "FusedMatMul", .domain = "ortcore", .since = 1, .signature = "A:T B:T bias:T? Z:T? -> Y:T", .T = TS_FLOAT, MATMUL_FUNCTIONS, .data = &fused},
+  {0}};
