@@ -183,7 +183,7 @@ static status pad_infer(infer_ctx *c) {
   integers axes;
   TRY(pad_read(c->node, &p));
   if (data->rank == RANK_UNKNOWN) return OK;
-  if ((c->op->since >= 11 && !integers_from_fact(c->in[1], &p.pads)) || (axes_fact && !integers_from_fact(axes_fact, &axes))) {
+  if ((!p.has_pads && !integers_from_fact(infer_in(c, 1), &p.pads)) || (axes_fact && !integers_from_fact(axes_fact, &axes))) {
     fact_set_rank(c->out[0], data->rank);
     return OK;
   }
@@ -217,7 +217,7 @@ static status pad_run(kernel_ctx *k) {
   pad_job j = {.mode = p->mode};
   integers given = p->pads, axes;
   int64_t pads[2 * MAX_RANK];
-  if (!p->has_pads) TRY(integers_from_tensor(k->in[1], "pads", &given));
+  if (!p->has_pads) TRY(integers_from_tensor(kernel_in(k, 1), "pads", &given));
   if (axes_input) TRY(integers_from_tensor(axes_input, "axes", &axes));
   TRY(pad_spread(&given, axes_input ? &axes : NULL, data->rank, pads));
   for (int d = 0; d < data->rank; ++d) TRY(pad_axis_make(p->mode, d, data->dims[d], pads[d], pads[data->rank + d], &j.axes[d]));
