@@ -1,5 +1,6 @@
 """Rows of the conformance suite: what an operator must compute, said once and run in every way (see README.md)."""
 import dataclasses
+
 import ml_dtypes
 import numpy as np
 

@@ -1,5 +1,6 @@
 """The one-node ONNX model of a case."""
 import enum
+
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper

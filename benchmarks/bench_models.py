@@ -1,0 +1,63 @@
+"""Whole models, side by side with other engines: everything bound beforehand, the time of one run.
+
+    python benchmarks/bench_models.py [--models A,B] [--engines ortcore,onnxruntime,openvino] [--threads 1,2] [--rounds 7] [--seconds 0.3]
+
+Each engine has a process of its own and they run short rounds in turn, so that whatever else the machine does meets them all. A ratio is the
+median over the rounds of ortcore's time by the other engine's: below 1 ortcore is faster.
+"""
+import argparse
+import statistics
+
+from engines import ENGINES, Worker, is_installed
+from models import select
+
+
+def measure(model, engines, threads, rounds, seconds):
+    """{engine: [ms of each round]}; an engine that fails has the reason instead."""
+    model.fetch()
+    workers, times = {e: Worker(e) for e in engines}, {}
+    try:
+        for engine, worker in workers.items():
+            answer = worker.ask(load=model.name, threads=threads)
+            times[engine] = answer.get("error") or []
+        for _ in range(rounds):
+            for engine in [e for e in engines if isinstance(times[e], list)]:
+                answer = workers[engine].ask(seconds=seconds)
+                times[engine] = answer.get("error") or [*times[engine], answer["ms"]]
+    finally:
+        for worker in workers.values():
+            worker.close()
+    return times
+
+
+def ratio(times, engine):
+    mine, theirs = times["ortcore"], times[engine]
+    if not isinstance(mine, list) or not isinstance(theirs, list):
+        return "-"
+    return f"{statistics.median(m / t for m, t in zip(mine, theirs, strict=True)):.2f}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", default="")
+    parser.add_argument("--engines", default=",".join(e for e in ENGINES if is_installed(e)))
+    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=0.3)
+    arguments = parser.parse_args()
+    engines = arguments.engines.split(",")
+    peers = [e for e in engines if e != "ortcore" and "ortcore" in engines]
+    print("| model | threads | " + " | ".join([f"{e} ms" for e in engines] + [f"ortcore / {p}" for p in peers]) + " |")
+    print("|---" * (2 + len(engines) + len(peers)) + "|")
+    failures = []
+    for model in select([m for m in arguments.models.split(",") if m]):
+        for threads in map(int, arguments.threads.split(",")):
+            times = measure(model, engines, threads, arguments.rounds, arguments.seconds)
+            failures += [f"{model.name}, {threads} threads, {e}: {t}" for e, t in times.items() if not isinstance(t, list)]
+            cells = [f"{statistics.median(times[e]):.3f}" if isinstance(times[e], list) else "failed" for e in engines]
+            print(f"| {model.name} | {threads} | " + " | ".join(cells + [ratio(times, p) for p in peers]) + " |", flush=True)
+    print("\n".join(["", *failures]))
+
+
+if __name__ == "__main__":
+    main()

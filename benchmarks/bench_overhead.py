@@ -1,0 +1,86 @@
+"""What a call costs beside the computation: nanoseconds of run(), run_with_iobinding() and every bind, next to onnxruntime.
+
+    python benchmarks/bench_overhead.py [--rounds 15]
+
+Two models: Identity on four floats, which computes nothing, and a perceptron of two layers. Engines take turns within a round; times are
+medians over the rounds, the ratio the median of the rounds' ratios.
+"""
+import argparse
+import importlib
+import statistics
+import timeit
+
+import numpy as np
+from engines import is_installed
+from onnx import TensorProto, helper, numpy_helper
+
+SHAPE = (1, 4)
+
+
+def model(nodes, initializers=()):
+    value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, SHAPE)
+    graph = helper.make_graph(nodes, "overhead", [value("x")], [value("y")], initializers)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString()
+
+
+def identity():
+    return model([helper.make_node("Identity", ["x"], ["y"])])
+
+
+def perceptron(hidden=16):
+    weights = [np.full(s, 0.1, np.float32) for s in ((4, hidden), (hidden,), (hidden, 4), (4,))]
+    nodes = [helper.make_node("Gemm", ["x", "w0", "w1"], ["h"]), helper.make_node("Relu", ["h"], ["r"]), helper.make_node("Gemm", ["r", "w2", "w3"], ["y"])]
+    return model(nodes, [numpy_helper.from_array(w, f"w{i}") for i, w in enumerate(weights)])
+
+
+def calls(module, data):
+    """{what: a function without arguments} on one session, everything it needs made beforehand."""
+    options = module.SessionOptions()
+    options.intra_op_num_threads, options.log_severity_level = 1, 4
+    session = module.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+    x, y = np.ones(SHAPE, np.float32), np.empty(SHAPE, np.float32)
+    value, feeds = module.OrtValue.ortvalue_from_numpy(x), {"x": x}
+    bound = session.io_binding()
+    bound.bind_cpu_input("x", x)
+    bound.bind_output("y", "cpu", 0, np.float32, SHAPE, y.ctypes.data)
+    session.run_with_iobinding(bound)
+    other, x_pointer, y_pointer = session.io_binding(), x.ctypes.data, y.ctypes.data
+    return {
+        "run": lambda: session.run(None, feeds),
+        "run_with_iobinding": lambda: session.run_with_iobinding(bound),
+        "bind_cpu_input": lambda: other.bind_cpu_input("x", x),
+        "bind_ortvalue_input": lambda: other.bind_ortvalue_input("x", value),
+        "bind_input (pointer)": lambda: other.bind_input("x", "cpu", 0, np.float32, SHAPE, x_pointer),
+        "bind_output (pointer)": lambda: other.bind_output("y", "cpu", 0, np.float32, SHAPE, y_pointer),
+        "bind_output (by name)": lambda: other.bind_output("y"),
+        "get_outputs": lambda: bound.get_outputs(),
+        "copy_outputs_to_cpu": lambda: bound.copy_outputs_to_cpu(),
+        "OrtValue from numpy": lambda: module.OrtValue.ortvalue_from_numpy(x),
+    }
+
+
+def measure(engines, data, rounds, number=2000):
+    """{what: {engine: [ns of each round]}}"""
+    made = {e: calls(importlib.import_module(e), data) for e in engines}
+    times = {what: {e: [] for e in engines} for what in made[engines[0]]}
+    for _ in range(rounds):
+        for what, by_engine in times.items():
+            for engine in engines:
+                by_engine[engine].append(timeit.timeit(made[engine][what], number=number) / number * 1e9)
+    return times
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=15)
+    rounds = parser.parse_args().rounds
+    engines = [e for e in ("ortcore", "onnxruntime") if is_installed(e)]
+    print("| call | " + " | ".join(f"{e} ns" for e in engines) + " | ratio |\n|---" + "|---" * (len(engines) + 1) + "|")
+    for title, data in (("Identity", identity()), ("perceptron", perceptron())):
+        for what, times in measure(engines, data, rounds).items():
+            ratio = statistics.median(a / b for a, b in zip(times[engines[0]], times[engines[-1]], strict=True))
+            print(f"| {title}: {what} | " + " | ".join(f"{statistics.median(times[e]):,.0f}" for e in engines) + f" | {ratio:.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
