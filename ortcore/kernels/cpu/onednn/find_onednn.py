@@ -1,4 +1,4 @@
-"""Prints where the build environment's wheels of oneDNN put libdnnl.so.3 and the directory of its headers."""
+"""Prints where the build environment's wheels of oneDNN put libdnnl.so.3, the directory of its headers, and the licences that go with it."""
 import os
 import sys
 from importlib.metadata import PackageNotFoundError, files
@@ -14,6 +14,7 @@ def locate(distribution, name, parent):
 try:
     library = locate('onednn-cpu-gomp', 'libdnnl.so.3', '')
     header = locate('onednn-devel-cpu-gomp', 'dnnl.h', 'dnnl')
+    licences = [locate('onednn-cpu-gomp', name, 'onednn') for name in ('LICENSE', 'THIRD-PARTY-PROGRAMS')]
 except PackageNotFoundError as missing:
     sys.exit(f'{missing}: it is a build requirement (see pyproject.toml)')
-print(library, os.path.dirname(os.path.dirname(os.path.dirname(header))), sep='\n')
+print(library, os.path.dirname(os.path.dirname(os.path.dirname(header))), *licences, sep='\n')
