@@ -1,3 +1,4 @@
+#include <ortcore/base/half.h>
 #include <ortcore/ir/fact.h>
 #include <string.h>
 
@@ -45,6 +46,9 @@ bool fact_scalar_f64(const fact *f, double *out) {
 #define READ(type, ctype) case ORTC_##type: { ctype v; memcpy(&v, t->data, sizeof v); *out = (double)v; return true; }
     READ(FLOAT, float) READ(DOUBLE, double) READ(INT8, int8_t) READ(INT16, int16_t) READ(INT32, int32_t) READ(INT64, int64_t)
     READ(UINT8, uint8_t) READ(UINT16, uint16_t) READ(UINT32, uint32_t) READ(UINT64, uint64_t)
+#undef READ
+#define READ(type, ctype, convert) case ORTC_##type: { ctype v; memcpy(&v, t->data, sizeof v); *out = (double)convert(v); return true; }
+    READ(FLOAT16, f16, f16_to_f32) READ(BFLOAT16, bf16, bf16_to_f32)
 #undef READ
     default: return false;
   }

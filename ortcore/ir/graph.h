@@ -26,6 +26,7 @@ typedef struct attr {
     float f; int64_t i; text s; tensor *t; graph *g; ortc_value *sparse; fact *type;
     const float *floats; const int64_t *ints; const text *strings; tensor **tensors;
   };
+  buffer *memory;                                           /* TENSOR: what t->data lies in, held by the model; NULL: its zone */
 } attr;
 
 #define NO_VALUE (-1)
@@ -47,8 +48,10 @@ typedef struct node {
 typedef struct value {
   const char *name;
   fact fact;
+  const fact *declared;                                     /* what the model says of it; NULL: nothing. Inference checks it and fills gaps from it */
   int32_t producer;                                         /* node index, or -1 */
   bool is_input, is_output, is_initializer, is_capture;
+  bool is_disputed;                                         /* inference contradicts the declared shape: dims that differ count as unknown */
   buffer *memory;                                           /* constants: what fact.value->data lies in (retained by the model) */
   const tensor *default_value;                              /* overridable initializers (inputs too): their fact has no value */
 } value;
@@ -77,7 +80,8 @@ typedef struct model {
   int64_t version;                                          /* INT64_MAX if unset */
   int32_t metadata_count; const char **metadata_keys, **metadata_values;
   int32_t symbol_count, symbol_capacity; const char **symbols;   /* symbol s has dim value -2 - s */
-  int32_t denotation_count; struct { const char *name; int32_t input; int32_t axis; } *denotations;   /* of dims of the main graph's inputs */
+  strmap symbol_ids;                                        /* name to s */
+  int32_t denotation_count, denotation_capacity; struct { const char *name; int32_t input, axis; } *denotations;   /* of dims of inputs (value ids) of the main graph */
   int32_t buffer_count, buffer_capacity; buffer **buffers;  /* everything that constants lie in, the file mapping included */
 } model;
 
@@ -96,10 +100,13 @@ status graph_create(model *m, graph *parent, graph **out) MUST_CHECK;
 status graph_add_value(graph *g, const char *name, int32_t *out_id) MUST_CHECK;
 status graph_add_node(graph *g, const char *op_type, const char *domain, int32_t input_count, const int32_t *inputs,
                       int32_t output_count, const int32_t *outputs, node **out) MUST_CHECK;   /* appended; producers are set */
-/* A constant; for a value that is an input too, the default. memory is retained by the model. `t` is copied into the zone, its data is not. */
+/* A constant; for a value that is an input too, the default (and what is declared of its shape stays). memory is retained by the model. `t` is copied into the zone, its data is not. */
 status graph_set_constant(graph *g, int32_t id, const tensor *t, buffer *memory) MUST_CHECK;
 /* Uses of each value by nodes (captures included) and as graph output: zone-free array of value_count ints, freed by the caller. */
 int32_t *graph_count_uses(const graph *g);
+/* Operand i of a node, counted over its inputs and then its captures. */
+static inline int32_t node_operand(const node *n, int32_t i) { return i < n->input_count ? n->inputs[i] : n->captures[i - n->input_count]; }
+int32_t graph_find_value(const graph *g, const char *name); /* NO_VALUE if there is none; looks through all values */
 status graph_sort(graph *g) MUST_CHECK;                     /* topological; a cycle is INVALID_GRAPH */
 void graph_compact(graph *g);                               /* drops NULL entries of nodes and renumbers producers */
 status graph_verify(const graph *g) MUST_CHECK;             /* invariants of this header, for tests and after passes */

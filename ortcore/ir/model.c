@@ -1,4 +1,5 @@
 #include <ortcore/ir/graph.h>
+#include <ortcore/ir/grow.h>
 #include <string.h>
 
 status model_create(model **out) {
@@ -10,6 +11,7 @@ status model_create(model **out) {
     return status_out_of_memory();
   }
   m->memory = memory;
+  strmap_init(&m->symbol_ids);
   m->version = INT64_MAX;
   m->producer_name = m->producer_version = m->domain = m->description = m->graph_description = "";
   *out = m;
@@ -19,27 +21,17 @@ status model_create(model **out) {
 void model_release(model *m) {
   if (!m) return;
   for (int32_t i = 0; i < m->buffer_count; ++i) buffer_release(m->buffers[i]);
+  strmap_deinit(&m->symbol_ids);
   zone_release(m->memory);
 }
 
-/* Room for one more item in a zone array that doubles; NULL without memory. What it leaves behind goes with the zone. */
-static void *grow(zone *z, void *items, int32_t count, int32_t *capacity, size_t size) {
-  if (count < *capacity) return items;
-  int32_t wanted = *capacity ? *capacity * 2 : 8;
-  void *larger = zone_alloc_array(z, (size_t)wanted, size);
-  if (!larger) return NULL;
-  if (count) memcpy(larger, items, (size_t)count * size);
-  *capacity = wanted;
-  return larger;
-}
-
 dim model_symbol(model *m, const char *name) {
-  for (int32_t i = 0; i < m->symbol_count; ++i)
-    if (!strcmp(m->symbols[i], name)) return -2 - (dim)i;
-  const char **symbols = grow(m->memory, m->symbols, m->symbol_count, &m->symbol_capacity, sizeof *symbols);
-  if (!symbols) return DIM_UNKNOWN;
-  m->symbols = symbols;
-  if (!(symbols[m->symbol_count] = zone_strdup(m->memory, name))) return DIM_UNKNOWN;
+  int64_t known;
+  if (strmap_get(&m->symbol_ids, name, &known)) return -2 - (dim)known;
+  if (!zone_grow(m->memory, &m->symbols, m->symbol_count, &m->symbol_capacity, sizeof *m->symbols)) return DIM_UNKNOWN;
+  const char *copy = zone_strdup(m->memory, name);
+  if (!copy || !strmap_put(&m->symbol_ids, copy, m->symbol_count)) return DIM_UNKNOWN;
+  m->symbols[m->symbol_count] = copy;
   return -2 - (dim)m->symbol_count++;
 }
 
@@ -54,21 +46,27 @@ int64_t model_opset(const model *m, const char *domain) {
 }
 
 status model_hold_buffer(model *m, buffer *b) {
-  buffer **buffers = grow(m->memory, m->buffers, m->buffer_count, &m->buffer_capacity, sizeof *buffers);
-  if (!buffers) {
+  if (m->buffer_count && m->buffers[m->buffer_count - 1] == b) {   /* weights of one file come one after the other */
+    buffer_release(b);
+    return OK;
+  }
+  if (!zone_grow(m->memory, &m->buffers, m->buffer_count, &m->buffer_capacity, sizeof *m->buffers)) {
     buffer_release(b);
     return status_out_of_memory();
   }
-  m->buffers = buffers;
-  buffers[m->buffer_count++] = b;
+  m->buffers[m->buffer_count++] = b;
   return OK;
+}
+
+static void replace_in_fact(fact *f, dim from, int64_t to) {
+  for (int d = 0; d < f->rank; ++d)
+    if (f->dims[d] == from) f->dims[d] = to;
 }
 
 static void replace_dim(graph *g, dim from, int64_t to) {
   for (int32_t v = 0; v < g->value_count; ++v) {
-    fact *f = &g->values[v].fact;
-    for (int d = 0; d < f->rank; ++d)
-      if (f->dims[d] == from) f->dims[d] = to;
+    replace_in_fact(&g->values[v].fact, from, to);
+    if (g->values[v].declared) replace_in_fact((fact *)(uintptr_t)g->values[v].declared, from, to);   /* the model's zone holds it */
   }
   for (int32_t i = 0; i < g->node_count; ++i)
     for (int32_t a = 0; a < g->nodes[i]->attr_count; ++a)
@@ -76,14 +74,14 @@ static void replace_dim(graph *g, dim from, int64_t to) {
 }
 
 void model_override_dim(model *m, const char *symbol, int64_t to) {
-  for (int32_t i = 0; i < m->symbol_count; ++i)
-    if (!strcmp(m->symbols[i], symbol)) replace_dim(m->main, -2 - (dim)i, to);
+  int64_t known;
+  if (strmap_get(&m->symbol_ids, symbol, &known)) replace_dim(m->main, -2 - (dim)known, to);
 }
 
 void model_override_denotation(model *m, const char *denotation, int64_t to) {
   for (int32_t i = 0; i < m->denotation_count; ++i) {
     if (strcmp(m->denotations[i].name, denotation)) continue;
-    dim *d = &m->main->values[m->main->inputs[m->denotations[i].input]].fact.dims[m->denotations[i].axis];
+    dim *d = &m->main->values[m->denotations[i].input].fact.dims[m->denotations[i].axis];
     if (*d <= -2) replace_dim(m->main, *d, to);
     else if (*d == DIM_UNKNOWN) *d = to;
   }

@@ -6,9 +6,13 @@
 
 typedef struct read_file { const char *name; buffer *data; } read_file;   /* stands in for an external data file */
 
+typedef struct read_replacement { const char *name; const tensor *view; buffer *memory; } read_replacement;
+
 typedef struct read_options {
   int32_t file_count;
   const read_file *files;
+  int32_t replacement_count;
+  const read_replacement *replacements;                      /* for initializers with external data, which is then not looked for */
   const _Atomic bool *cancel;                                /* may be NULL */
 } read_options;
 
@@ -16,6 +20,7 @@ typedef struct read_options {
 #define ONNX_MAX_IR 14
 #define ONNX_MIN_OPSET 7
 #define ONNX_MAX_OPSET 28
+#define ONNX_MAX_ML_OPSET 5
 
 /* External data is found beside the file. */
 status onnx_read_file(const char *path, const read_options *options, model **out) MUST_CHECK;

@@ -1,6 +1,7 @@
 /* Files: the model's own and those of external data, mapped. External data never leaves its folder. */
 #include <ortcore/base/checked.h>
 #include <ortcore/base/mem.h>
+#include <ortcore/ir/grow.h>
 #include <ortcore/onnx/reader.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +36,7 @@ static status map_open(int fd, size_t bytes, const char *path, buffer **out) {
 
 status map_file(const char *path, buffer **out) {
   *out = NULL;
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);   /* a FIFO would wait for a writer */
   if (fd < 0)
     return errno == ENOENT || errno == ENOTDIR ? ERROR(NO_SUCHFILE, "there is no file '%s'", path) : ERROR(FAIL, "'%s' could not be opened: %s", path, strerror(errno));
   struct stat info;
@@ -48,35 +49,44 @@ status map_file(const char *path, buffer **out) {
   return s;
 }
 
-static status resolve_folder(reader *r) {
-  if (r->folder) return OK;
+/* The folder that the model's path names; and, when that path is a symbolic link, as in caches of downloads, the folder where the model really
+ * lies, since its data lie beside it there. */
+static status resolve_folders(reader *r) {
   char resolved[PATH_MAX];
+  if (r->folders[0]) return OK;
   if (!realpath(r->folder_given, resolved)) return ERROR(FAIL, "the folder of external data, '%s', cannot be resolved: %s", r->folder_given, strerror(errno));
-  r->folder = zone_strdup(r->m->memory, resolved);
-  return r->folder ? OK : status_out_of_memory();
+  char *folder = zone_strdup(r->m->memory, resolved);
+  if (!folder) return status_out_of_memory();
+  if (r->path && realpath(r->path, resolved)) {
+    *strrchr(resolved, '/') = 0;
+    if (!(r->folders[1] = zone_strdup(r->m->memory, resolved))) return status_out_of_memory();
+  }
+  r->folders[0] = folder;
+  return OK;
 }
 
-/* The file's real path, symbolic links followed, must lie below the folder's. */
+static bool lies_in(const char *path, const char *folder) {
+  size_t n = strlen(folder);
+  while (n && folder[n - 1] == '/') --n;                     /* the root folder */
+  return !strncmp(path, folder, n) && path[n] == '/';
+}
+
+/* The file's real path, symbolic links followed, must lie below the model's folder. */
 static status resolve(reader *r, const char *location, char out[PATH_MAX]) {
+  struct stat info;
   if (location[0] == '/') return ERROR(FAIL, "external data location '%s' is an absolute path; it must be relative to the model's folder", location);
-  TRY(resolve_folder(r));
-  char *joined = zone_printf(r->m->memory, "%s/%s", r->folder, location);
+  TRY(resolve_folders(r));
+  char *joined = zone_printf(r->m->memory, "%s/%s", r->folders[0], location);
   if (!joined) return status_out_of_memory();
-  if (!realpath(joined, out)) return ERROR(FAIL, "external data file '%s' cannot be found in '%s': %s", location, r->folder, strerror(errno));
-  size_t n = strlen(r->folder);
-  if (strncmp(out, r->folder, n) || (out[n] != '/' && n > 1)) return ERROR(FAIL, "external data location '%s' leads out of the model's folder '%s', which is not allowed", location, r->folder);
+  if (!realpath(joined, out)) return ERROR(FAIL, "external data file '%s' cannot be found in '%s': %s", location, r->folders[0], strerror(errno));
+  if (!lies_in(out, r->folders[0]) && !(r->folders[1] && lies_in(out, r->folders[1])))
+    return ERROR(FAIL, "external data location '%s' leads out of the model's folder '%s', which is not allowed", location, r->folders[0]);
+  if (stat(out, &info) || !S_ISREG(info.st_mode)) return ERROR(FAIL, "external data location '%s' is not a regular file", location);
   return OK;
 }
 
 static status remember(reader *r, const char *location, buffer *data) {
-  if (r->mapped_count == r->mapped_capacity) {
-    int32_t wanted = r->mapped_capacity ? r->mapped_capacity * 2 : 4;
-    read_file *files = ZONE_ARRAY(r->m->memory, wanted, read_file);
-    if (!files) return status_out_of_memory();
-    if (r->mapped_count) memcpy(files, r->mapped, (size_t)r->mapped_count * sizeof *files);
-    r->mapped = files;
-    r->mapped_capacity = wanted;
-  }
+  if (!zone_grow(r->m->memory, &r->mapped, r->mapped_count, &r->mapped_capacity, sizeof *r->mapped)) return status_out_of_memory();
   r->mapped[r->mapped_count++] = (read_file){location, data};
   return OK;
 }
@@ -102,7 +112,7 @@ status external_data(reader *r, const char *location, int64_t offset, int64_t le
   if (!file) TRY(find_file(r, location, &file));
   int64_t end;
   if (offset < 0 || length < 0 || checked_add(offset, length, &end) || (uint64_t)end > file->bytes)
-    return ERROR(FAIL, "external data file '%s' has %zu bytes, but bytes %lld to %lld are asked for", location, file->bytes, (long long)offset, (long long)(offset + (length > 0 ? length : 0)));
+    return ERROR(FAIL, "external data file '%s' has %zu bytes, but %lld bytes from offset %lld are asked for", location, file->bytes, (long long)length, (long long)offset);
   *out_data = (const char *)file->data + offset;
   *out_bytes = (size_t)length;
   *out_memory = file;

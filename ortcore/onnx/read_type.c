@@ -29,12 +29,18 @@ static status read_shape(reader *r, wire w, fact *out) {
   return w.bad ? malformed("a shape") : OK;
 }
 
+static status read_element_type(uint64_t number, dtype *out) {
+  if (number >= ORTC_ELEMENT_TYPE_COUNT) return ERROR(INVALID_GRAPH, "element type %llu is none that ONNX defines", (unsigned long long)number);
+  *out = (dtype)number;
+  return OK;
+}
+
 static status read_tensor_type(reader *r, wire w, fact *out) {
   wire_field f;
   out->kind = KIND_TENSOR;
   out->rank = RANK_UNKNOWN;
   while (wire_next(&w, &f)) {
-    if (f.number == 1 && f.scalar < ORTC_ELEMENT_TYPE_COUNT) out->type = (dtype)f.scalar;
+    if (f.number == 1) TRY(read_element_type(f.scalar, &out->type));
     if (f.number == 2) TRY(read_shape(r, wire_message(&f), out));
   }
   return w.bad ? malformed("a tensor type") : OK;
@@ -47,9 +53,10 @@ static status read_map(reader *r, wire w, int depth, fact *out) {
   wire_field f;
   dtype key = ORTC_UNDEFINED;
   while (wire_next(&w, &f)) {
-    if (f.number == 1 && f.scalar < ORTC_ELEMENT_TYPE_COUNT) key = (dtype)f.scalar;
+    if (f.number == 1) TRY(read_element_type(f.scalar, &key));
     if (f.number == 2) TRY(read_inner(r, wire_message(&f), depth + 1, out));
   }
+  if (out->kind != KIND_TENSOR || out->optional) return ERROR(NOT_IMPLEMENTED, "maps to anything but tensors are not supported");
   out->kind = KIND_MAP;
   out->key = key;
   out->rank = RANK_UNKNOWN;
@@ -65,16 +72,19 @@ static status read_element(reader *r, wire w, int depth, fact *out) {
 
 static status read_inner(reader *r, wire w, int depth, fact *out) {
   wire_field f;
-  if (depth > 8) return malformed("a type that nests too deep");
+  if (depth > 4) return malformed("a type that nests too deep");
   while (wire_next(&w, &f)) {
     switch (f.number) {
       case 1: TRY(read_tensor_type(r, wire_message(&f), out)); break;
       case 4:
         TRY(read_element(r, wire_message(&f), depth, out));
+        if ((out->kind != KIND_TENSOR && out->kind != KIND_MAP) || out->optional)
+          return ERROR(NOT_IMPLEMENTED, "sequences of anything but tensors and maps are not supported");
         out->kind = KIND_SEQUENCE;
         out->rank = RANK_UNKNOWN;
         break;
       case 5: TRY(read_map(r, wire_message(&f), depth, out)); break;
+      case 7: return ERROR(NOT_IMPLEMENTED, "opaque types are not supported");
       case 8:
         TRY(read_tensor_type(r, wire_message(&f), out));
         out->kind = KIND_SPARSE;
@@ -103,5 +113,5 @@ status read_value_info(reader *r, wire w, char **out_name, fact *out) {
     if (f.number == 2) TRY(read_type(r, wire_message(&f), out));
   }
   if (w.bad) return malformed("a value's description");
-  return *out_name ? OK : ERROR(INVALID_GRAPH, "a graph input or output has no name");
+  return *out_name ? OK : ERROR(INVALID_GRAPH, "a value of the graph has no name");
 }

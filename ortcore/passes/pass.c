@@ -1,5 +1,6 @@
 #include <ortcore/passes/infer.h>
 #include <ortcore/passes/pass.h>
+#include <ortcore/passes/resolve.h>
 #include <string.h>
 
 /* In the order in which they run. A pass that changes something is followed by inference. */
@@ -24,6 +25,7 @@ static status run_on(const pass *p, graph *g, const pass_env *env, bool *changed
 }
 
 status passes_run(model *m, int level, const char *disabled, const pass_env *env) {
+  TRY(resolve_graph(m->main));
   TRY(infer_graph(m->main));
   for (size_t i = 0; i < sizeof passes / sizeof *passes; ++i) {
     const pass *p = &passes[i];

@@ -39,12 +39,18 @@ static status choose_threads(ortc_session *s) {
 static status read_model(ortc_session *s, const char *path, buffer *bytes, const _Atomic bool *cancel) {
   ortc_session_options *o = s->options;
   read_file *files = mem_calloc(o->file_count + 1, sizeof *files);
-  if (!files) return status_out_of_memory();
-  for (size_t i = 0; i < o->file_count; ++i) files[i] = (read_file){.name = o->files[i].name, .data = o->files[i].data};
-  read_options options = {.file_count = (int32_t)o->file_count, .files = files, .cancel = cancel};
-  status result = path ? onnx_read_file(path, &options, &s->model)
-                       : onnx_read_memory(bytes, settings_get(&o->config, "external_data_folder"), &options, &s->model);
+  read_replacement *replacements = mem_calloc(o->initializer_count + 1, sizeof *replacements);
+  for (size_t i = 0; i < o->file_count && files; ++i) files[i] = (read_file){.name = o->files[i].name, .data = o->files[i].data};
+  for (size_t i = 0; i < o->initializer_count && replacements; ++i)
+    replacements[i] = (read_replacement){.name = o->initializers[i].name, .view = &o->initializers[i].value->view, .memory = o->initializers[i].value->memory};
+  read_options options = {.file_count = (int32_t)o->file_count, .files = files, .cancel = cancel,
+                          .replacement_count = (int32_t)o->initializer_count, .replacements = replacements};
+  status result;
+  if (!files || !replacements) result = status_out_of_memory();
+  else if (path) result = onnx_read_file(path, &options, &s->model);
+  else result = onnx_read_memory(bytes, settings_get(&o->config, "external_data_folder"), &options, &s->model);
   mem_free(files);
+  mem_free(replacements);
   return result;
 }
 
