@@ -1,3 +1,4 @@
+/* Attributes of nodes, by name. */
 #include <ortcore/ir/graph.h>
 #include <string.h>
 

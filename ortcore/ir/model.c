@@ -1,3 +1,4 @@
+/* Models: symbols of dims, overrides of dims, and the memory that constants lie in. */
 #include <ortcore/ir/graph.h>
 #include <ortcore/ir/grow.h>
 #include <string.h>
