@@ -375,11 +375,9 @@ cdef class NativeBinding:
         self.allocators[name] = allocator
 
     def bind_output_capacity(self, name, size_t address, size_t capacity, owner=None):
-        cdef bint owned = owner is not None
-        check(ortc_binding_bind_output_capacity(self.handle, utf8(name, "an output's name"), NULL, <void *>address, capacity,
-                                                drop_owner if owned else NULL, <void *>owner if owned else NULL))
-        if owned:
-            Py_INCREF(owner)
+        # None is an owner too: holding it costs nothing and spares a case.
+        check(ortc_binding_bind_output_capacity(self.handle, utf8(name, "an output's name"), NULL, <void *>address, capacity, drop_owner, <void *>owner))
+        Py_INCREF(owner)
         self.allocators.pop(name, None)
 
     def clear_inputs(self):
@@ -477,7 +475,10 @@ cdef void call_log_callback(void *user, ortc_severity severity, const char *cate
 def set_log_callback(callback):
     global log_callback
     log_callback = callback
-    ortc_set_log_callback(call_log_callback if callback is not None else NULL, NULL)
+    if callback is None:
+        ortc_set_log_callback(NULL, NULL)
+    else:
+        ortc_set_log_callback(call_log_callback, NULL)
 
 
 def register_allocator(str name, int allocator_type, int device_id, int mem_type, arena):
@@ -494,7 +495,10 @@ def register_allocator(str name, int allocator_type, int device_id, int mem_type
         config.max_dead_bytes_per_chunk = arena["max_dead_bytes_per_chunk"]
         config.initial_growth_chunk_bytes = arena["initial_growth_chunk_size_bytes"]
         config.max_power_of_two_extend_bytes = arena["max_power_of_two_extend_bytes"]
-    check(ortc_allocator_create(&info, &config if arena is not None else NULL, &allocator))
+    if arena is None:
+        check(ortc_allocator_create(&info, NULL, &allocator))
+    else:
+        check(ortc_allocator_create(&info, &config, &allocator))
     status = ortc_allocator_register(allocator)
     ortc_allocator_release(allocator)
     check(status)

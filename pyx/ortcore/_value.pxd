@@ -5,6 +5,8 @@ from ortcore._capi cimport ortc_value
 cdef class Value:
     cdef ortc_value *handle
 
+    cdef int need_tensor(self, str what) except -1
+
     @staticmethod
     cdef Value wrap(ortc_value *handle)                     # takes the reference over
 

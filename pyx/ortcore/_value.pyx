@@ -228,11 +228,9 @@ def borrow(size_t address, size_t nbytes, int element_type, shape, owner=None, b
     cdef int64_t dims[MAX_RANK]
     cdef ortc_value *handle
     cdef int rank = read_shape(shape, dims)
-    cdef bint owned = owner is not None
-    check(ortc_value_create_borrowed(NULL, <ortc_element_type>element_type, rank, dims, <void *>address, nbytes, drop_owner if owned else NULL,
-                                     <void *>owner if owned else NULL, &handle))
-    if owned:
-        Py_INCREF(owner)
+    # None is an owner too: holding it costs nothing and spares a case.
+    check(ortc_value_create_borrowed(NULL, <ortc_element_type>element_type, rank, dims, <void *>address, nbytes, drop_owner, <void *>owner, &handle))
+    Py_INCREF(owner)
     if read_only:
         ortc_value_set_read_only(handle)
     return Value.wrap(handle)
