@@ -1,4 +1,4 @@
-/* Concat and Split. Both see a tensor as rows (all axes before the one they work on) of runs (that axis and all after it). */
+/* Concat and Split: one strided copy for each part. */
 #include <ortcore/ops/movement.h>
 
 #include <inttypes.h>
@@ -76,13 +76,15 @@ status concat_tensors(kernel_ctx *k, int64_t count, const tensor *const *in, int
   }
   TRY(kernel_output(k, 0, rank, dims, &out));
   if (!out || out->count == 0) return OK;
-  int64_t inner = dims_product(dims, axis + 1, rank);
-  strided_copy c = {.bits = dtype_bits(out->type), .rank = 2, .to = out->data, .dims[0] = dims_product(dims, 0, axis), .to_strides = {dims[axis] * inner, 1}, .from_strides[1] = 1};
+  strided_copy c = {.bits = dtype_bits(out->type), .rank = rank, .to = out->data};
+  layout_strides(out, dims, c.to_strides);
   for (int64_t i = 0; i < count; ++i) {
     c.from = in[i]->data;
-    c.dims[1] = c.from_strides[0] = (stack ? 1 : in[i]->dims[axis]) * inner;
+    concat_dims(in[i], axis, stack, c.dims);
+    if (stack) dense_strides(rank, c.dims, c.from_strides);
+    else layout_strides(in[i], c.dims, c.from_strides);
     copy_strided(k->threads, &c);
-    c.to_offset += c.dims[1];
+    c.to_offset += c.dims[axis] * c.to_strides[axis];
   }
   tensor_moved(out);
   return OK;
@@ -161,33 +163,33 @@ static status split_prepare(prepare_ctx *c, void **out_params) {
 static status split_run(kernel_ctx *k) {
   const concat_params *p = k->params;
   const tensor *in = k->in[0];
-  int64_t dims[MAX_RANK];
   int axis;
   TRY(axis_normalise(p->axis, in->rank, "axis", &axis));
   split_sizes s = {.attribute = p->split, .input = kernel_in(k, 1)};
-  int64_t n = in->dims[axis], inner = dims_product(in->dims, axis + 1, in->rank);
+  int64_t n = in->dims[axis];
   TRY(split_check(&s, s.input ? s.input->count : p->split_count, k->out_count, n, axis, k->node->op->since));
-  strided_copy c = {.bits = dtype_bits(in->type), .rank = 2, .from = in->data, .dims[0] = dims_product(in->dims, 0, axis), .from_strides = {n * inner, 1}, .to_strides[1] = 1};
-  for (int d = 0; d < in->rank; ++d) dims[d] = in->dims[d];
+  strided_copy c = {.bits = dtype_bits(in->type), .rank = in->rank, .from = in->data};
+  layout_strides(in, in->dims, c.from_strides);
+  for (int d = 0; d < in->rank; ++d) c.dims[d] = in->dims[d];
   for (int i = 0; i < k->out_count; ++i) {
     tensor *out;
-    dims[axis] = split_size(&s, i, k->out_count, n);
-    TRY(kernel_output(k, i, in->rank, dims, &out));
-    c.dims[1] = c.to_strides[0] = dims[axis] * inner;
+    c.dims[axis] = split_size(&s, i, k->out_count, n);
+    TRY(kernel_output(k, i, in->rank, c.dims, &out));
     if (out && out->count) {
       c.to = out->data;
+      layout_strides(out, c.dims, c.to_strides);
       copy_strided(k->threads, &c);
       tensor_moved(out);
     }
-    c.from_offset += c.dims[1];
+    c.from_offset += c.dims[axis] * c.from_strides[axis];
   }
   return OK;
 }
 
-#define SPLIT .T = TS_ALL, .infer = split_infer, .prepare = split_prepare, .run = split_run
+#define SPLIT .T = TS_ALL, .flags = OP_CHANNELS_LAST, .infer = split_infer, .prepare = split_prepare, .run = split_run
 
 OP_FAMILY(concat) = {
-  {.name = "Concat", .since = 4, .signature = "inputs:T* -> concat_result:T", .T = TS_ALL, .infer = concat_infer, .prepare = concat_prepare, .run = concat_run},
+  {.name = "Concat", .since = 4, .signature = "inputs:T* -> concat_result:T", .T = TS_ALL, .flags = OP_CHANNELS_LAST, .infer = concat_infer, .prepare = concat_prepare, .run = concat_run},
   {.name = "Split", .since = 2, .signature = "input:T -> outputs:T*", SPLIT},
   {.name = "Split", .since = 13, .signature = "input:T split:i64? -> outputs:T*", SPLIT},
   {.name = "Split", .since = 18, .signature = "input:T split:i64? -> outputs:T*", SPLIT},

@@ -4,6 +4,7 @@
 
 #include <ortcore/base/cpu.h>
 #include <ortcore/base/threads.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { BYTES_PER_THREAD = 128 << 10 };                     /* less is copied faster than a thread is woken */
@@ -59,17 +60,23 @@ typedef struct plan {
   int64_t group;                                           /* rows that stay together when the work is divided */
 } plan;
 
-/* Drops axes of one element and merges neighbours that are one run on both sides; returns how many are left. */
+/* Drops axes of one element, brings the others into the order of `to`'s memory and merges neighbours that are one run on both sides; returns
+ * how many are left. */
 static int coalesce(const strided_copy *c, axis *axes) {
-  int rank = 0;
+  int rank = 0, merged = 0;
   for (int i = 0; i < c->rank; ++i) {
     axis a = {c->dims[i], c->to_strides[i], c->from_strides[i]};
     if (a.n == 1) continue;
-    axis *last = rank ? &axes[rank - 1] : NULL;
-    if (last && last->to == a.to * a.n && last->from == a.from * a.n) *last = (axis){last->n * a.n, a.to, a.from};
-    else axes[rank++] = a;
+    int at = rank++;
+    for (; at > 0 && llabs(axes[at - 1].to) < llabs(a.to); --at) axes[at] = axes[at - 1];
+    axes[at] = a;
   }
-  return rank;
+  for (int i = 0; i < rank; ++i) {
+    axis a = axes[i], *last = merged ? &axes[merged - 1] : NULL;
+    if (last && last->to == a.to * a.n && last->from == a.from * a.n) *last = (axis){last->n * a.n, a.to, a.from};
+    else axes[merged++] = a;
+  }
+  return merged;
 }
 
 /* Takes axis i out of the list. */
