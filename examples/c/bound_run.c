@@ -114,8 +114,13 @@ int main(int argc, char **argv) {
     fprintf(stderr, "usage: %s model.onnx [size of dynamic dims]\n", argv[0]);
     return 2;
   }
+  long long open_dim = argc == 3 ? strtoll(argv[2], NULL, 10) : 1;
+  if (open_dim < 0) {
+    fprintf(stderr, "dims cannot be negative: %lld\n", open_dim);
+    return 2;
+  }
   bool ok = !failed(argv[1], ortc_session_create_from_file(argv[1], NULL, &session)) && !failed("binding", ortc_binding_create(session, &binding)) &&
-            run(session, binding, argc == 3 ? strtoll(argv[2], NULL, 10) : 1);
+            run(session, binding, open_dim);
   ortc_binding_release(binding);
   ortc_session_release(session);
   return ok ? 0 : 1;

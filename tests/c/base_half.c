@@ -29,12 +29,7 @@ static double plain_value_of(const spec *f, int magnitude) {
 }
 
 static double plain_values[SPEC_COUNT][(1 << 15) + 1];
-
-static void compute_values(void) {
-  for (int s = 0; s < SPEC_COUNT; ++s) {
-    for (int m = 0; m <= magnitudes(&specs[s]); ++m) plain_values[s][m] = plain_value_of(&specs[s], m);
-  }
-}
+static int largest[SPEC_COUNT];                            /* finite magnitude */
 
 static double plain_value(const spec *f, int magnitude) { return plain_values[f - specs][magnitude]; }
 
@@ -47,11 +42,15 @@ static double value_of(const spec *f, int code) {
   return sign ? -value : value;
 }
 
-static int largest_finite(const spec *f) {
-  int m = magnitudes(f) - 1;
-  while (!isfinite(value_of(f, m))) --m;
-  return m;
+static void compute_tables(void) {
+  for (int s = 0; s < SPEC_COUNT; ++s) {
+    for (int m = 0; m <= magnitudes(&specs[s]); ++m) plain_values[s][m] = plain_value_of(&specs[s], m);
+    largest[s] = magnitudes(&specs[s]) - 1;
+    while (!isfinite(value_of(&specs[s], largest[s]))) --largest[s];
+  }
 }
+
+static int largest_finite(const spec *f) { return largest[f - specs]; }
 
 /* Round to nearest even; the code, or -1 for "beyond the largest". x is not NaN. */
 static int nearest(const spec *f, double x) {
@@ -190,7 +189,7 @@ static void test_e8m0(void) {
 }
 
 int main(void) {
-  compute_values();
+  compute_tables();
   RUN(test_decode);
   RUN(test_encode);
   RUN(test_float_to_half);
