@@ -87,7 +87,7 @@ static void pad_range(void *context, int64_t begin, int64_t end) {
       continue;
     }
     const char *from = j->from + source * j->width + a.first * block;
-    memcpy(to + a.before * block, from, (size_t)(a.n * block));
+    if (a.n) memcpy(to + a.before * block, from, (size_t)(a.n * block));
     if (j->mode == PAD_CONSTANT) {
       pad_fill(to, j, a.before * j->block);
       pad_fill(to + (a.before + a.n) * block, j, (a.out - a.before - a.n) * j->block);

@@ -313,7 +313,7 @@ static status dropout_run(kernel_ctx *k) {
     return ERROR(NOT_IMPLEMENTED, "training_mode is true and ratio is not 0, but ortcore only does inference: set training_mode to false or remove the node");
   tensor *mask = NULL;
   if (k->out_count > 1) TRY(kernel_output_like(k, 1, k->in[0], &mask));
-  if (mask) memset(mask->data, p->mask, tensor_bytes(mask));
+  if (mask && mask->count) memset(mask->data, p->mask, tensor_bytes(mask));
   return kernel_view(k, 0, 0, k->in[0]->rank, k->in[0]->dims);
 }
 

@@ -31,8 +31,8 @@ def reshape(opset, x, shape, want, **more):
 
 
 VIEWS = [
-    *[moved("Identity", opset, [codes((2, 3), t)], codes((2, 3), t)) for opset in (1, 13, 16, 21) for t in WIDTHS],
-    *[reshape(opset, codes((2, 3, 4), t), (4, -1), (4, 6)) for opset in (5, 13, 14, 19) for t in WIDTHS],
+    *[moved("Identity", opset, [codes((2, 3), t)], codes((2, 3), t)) for opset in (7, 13, 16, 21) for t in WIDTHS],
+    *[reshape(opset, codes((2, 3, 4), t), (4, -1), (4, 6)) for opset in (7, 13, 14, 19) for t in WIDTHS],
     reshape(14, data((2, 3, 4)), (0, 0, 1, -1), (2, 3, 1, 4), id="zeros copy dims"),
     reshape(14, data((0, 3, 4)), (3, 4, 0), (3, 4, 0), id="allowzero", attrs={"allowzero": 1}),
     reshape(14, data((0, 3)), (-1, 3), (0, 3), id="empty, inferred"),
@@ -44,27 +44,27 @@ VIEWS = [
     case("Reshape", 14, [data((2, 3)), ints(2, 3, 0)], error="entry 2 of 'shape' is 0"),
     case("Reshape", 14, [data((2, 3)), ints(-2, 3)], error="entry 0 of 'shape' is -2"),
     case("Reshape", 14, [data((0, 3)), ints(0, -1)], attrs={"allowzero": 1}, error="both 0 and -1"),
-    *[moved("Squeeze", opset, [codes((1, 2, 1, 3), t)], codes((2, 1, 3), t), attrs={"axes": [0]}) for opset in (1, 11) for t in (f32, string)],
+    *[moved("Squeeze", opset, [codes((1, 2, 1, 3), t)], codes((2, 1, 3), t), attrs={"axes": [0]}) for opset in (7, 11) for t in (f32, string)],
     moved("Squeeze", 11, [data((1, 2, 1))], data((1, 2, 1)).reshape(2)),
     *[moved("Squeeze", 13, [codes((1, 2, 1, 3), t), ints(0, -2)], codes((2, 3), t)) for t in WIDTHS],
     moved("Squeeze", 13, [data((1, 2, 1))], data((1, 2, 1)).reshape(2)),
     case("Squeeze", 13, [data((1, 2)), ints(1)], error="axis 1 of 'data' has 2 elements"),
     case("Squeeze", 13, [data((1, 2)), ints(2)], error="axes"),
     case("Squeeze", 13, [data((1, 2)), ints(0, -2)], error="axis 0 twice"),
-    *[moved("Unsqueeze", opset, [codes((2, 3), t)], codes((2, 1, 3, 1), t), attrs={"axes": [1, 3]}) for opset in (1, 11) for t in (f32, string)],
+    *[moved("Unsqueeze", opset, [codes((2, 3), t)], codes((2, 1, 3, 1), t), attrs={"axes": [1, 3]}) for opset in (7, 11) for t in (f32, string)],
     *[moved("Unsqueeze", 13, [codes((2, 3), t), ints(-1, 0)], codes((1, 2, 3, 1), t)) for t in WIDTHS],
     case("Unsqueeze", 13, [data((2, 3)), ints(1, 1)], error="axis 1 twice"),
     moved("ExpandDims", 1, [data((2, 3)), np.array(-1, i32)], data((2, 3)).reshape(2, 3, 1), domain="com.microsoft"),
-    *[moved("Flatten", opset, [codes((2, 3, 4), t)], codes((6, 4), t), attrs={"axis": 2}) for opset in (1, 9, 13) for t in (f32, f64)],
+    *[moved("Flatten", opset, [codes((2, 3, 4), t)], codes((6, 4), t), attrs={"axis": 2}) for opset in (7, 9, 13) for t in (f32, f64)],
     *[moved("Flatten", 13, [data((2, 3, 4))], data((2, 3, 4)).reshape(np.prod((2, 3, 4)[:axis], dtype=int), -1), attrs={"axis": axis}) for axis in (-3, -1, 0, 1, 3)],
     moved("Flatten", 13, [data(())], data(()).reshape(1, 1), attrs={"axis": 0}, id="scalar"),
     case("Flatten", 13, [data((2, 3))], attrs={"axis": 3}, error="attribute 'axis' is 3"),
     *[moved("Shape", 13, [np.zeros(s, f32)], np.array(s, i64), id=f"rank {len(s)}, {s}") for s in EDGES],
-    *[moved("Shape", 1, [codes((2, 3), t)], ints(2, 3)) for t in EVERY],
+    *[moved("Shape", 7, [codes((2, 3), t)], ints(2, 3)) for t in EVERY],
     *[moved("Shape", 15, [data((2, 3, 4))], np.array((2, 3, 4)[start:end], i64), attrs={"start": start, "end": end}, id=f"{start}:{end}")
       for start, end in itertools.product((-9, -2, 0, 1, 9), (-9, -1, 2, 9)) if start >= -3],
     moved("Shape", 15, [data((2, 3, 4))], ints(2, 3, 4), attrs={"start": -9}),
-    *[moved("Size", opset, [np.zeros(s, f32)], np.array(np.prod(s), i64), id=f"{s}") for opset in (1, 13) for s in EDGES],
+    *[moved("Size", opset, [np.zeros(s, f32)], np.array(np.prod(s), i64), id=f"{s}") for opset in (7, 13) for s in EDGES],
     *[case("Dropout", opset, [data((2, 3), t)], lambda x: x, attrs={"ratio": 0.3}) for opset in (7, 10) for t in (f16, f32, f64)],
     moved("Dropout", 7, [data((2, 3))], data((2, 3)), np.zeros((2, 3), f32), id="mask"),
     moved("Dropout", 10, [data((2, 3))], data((2, 3)), np.zeros((2, 3), bool), id="mask"),
@@ -94,7 +94,7 @@ def space_to_depth(x, b, mode="DCR"):
 
 PERMUTED = [
     *[transpose(13, codes((2, 3, 4), t), perm) for t in WIDTHS for perm in itertools.permutations(range(3))],
-    *[transpose(1, codes((2, 3), t), (1, 0)) for t in EVERY if t.name != "bfloat16"],
+    *[transpose(7, codes((2, 3), t), (1, 0)) for t in EVERY if t.name != "bfloat16"],
     *[transpose(13, codes((35, 70), t), (1, 0), id=f"tiles of {t}") for t in WIDTHS],
     transpose(13, data((2, 5, 3, 8)), (0, 2, 1, 3), id="heads"),
     transpose(13, data((2, 5, 3, 8)), (0, 2, 3, 1), id="heads, transposed"),
@@ -107,10 +107,10 @@ PERMUTED = [
     moved("Transpose", 13, [data(())], data(()), id="scalar"),
     case("Transpose", 13, [data((2, 3))], attrs={"perm": [0, 0]}, error="each axis from 0 to 1 once, but entry 1 is 0"),
     case("Transpose", 13, [data((2, 3))], attrs={"perm": [1, 0, 2]}, error="rank"),
-    *[moved("DepthToSpace", 1, [codes((1, 8, 2, 3), t)], depth_to_space(codes((1, 8, 2, 3), t), 2, "DCR"), attrs={"blocksize": 2}) for t in (f32, f64)],
+    *[moved("DepthToSpace", 7, [codes((1, 8, 2, 3), t)], depth_to_space(codes((1, 8, 2, 3), t), 2, "DCR"), attrs={"blocksize": 2}) for t in (f32, f64)],
     *[moved("DepthToSpace", opset, [codes((2, 18, 2, 3), t)], depth_to_space(codes((2, 18, 2, 3), t), 3, mode), attrs={"blocksize": 3, "mode": mode}, id=f"{mode}, {t}")
       for opset in (11, 13) for mode in ("DCR", "CRD") for t in (f32, f64, u8)],
-    *[moved("SpaceToDepth", opset, [codes((2, 3, 4, 6), t)], space_to_depth(codes((2, 3, 4, 6), t), 2), attrs={"blocksize": 2}) for opset in (1, 13) for t in (f32, f64)],
+    *[moved("SpaceToDepth", opset, [codes((2, 3, 4, 6), t)], space_to_depth(codes((2, 3, 4, 6), t), 2), attrs={"blocksize": 2}) for opset in (7, 13) for t in (f32, f64)],
     moved("SpaceToDepth", 28, [data((2, 3, 4, 6))], space_to_depth(data((2, 3, 4, 6)), 2, "CRD"), attrs={"blocksize": 2, "mode": "CRD"}),
     case("DepthToSpace", 13, [data((1, 6, 2, 2))], attrs={"blocksize": 2}, error="axis 1 of 'input' has 6 elements, which is not a multiple of 4"),
     case("SpaceToDepth", 13, [data((2, 3, 4))], attrs={"blocksize": 2}, error="rank 4"),
@@ -132,7 +132,7 @@ def sliced(opset, x, index, starts, ends, axes=None, steps=None, index_type=i64,
 
 BIG, SMALL = 2**63 - 1, -2**63
 JOINED = [
-    *[concat(opset, [codes((2, n, 3), t) for n in (1, 0, 4)], axis) for opset, axis in ((4, 1), (11, -2), (13, 1)) for t in WIDTHS],
+    *[concat(opset, [codes((2, n, 3), t) for n in (1, 0, 4)], axis) for opset, axis in ((7, 1), (11, -2), (13, 1)) for t in WIDTHS],
     *[concat(13, [data((2, 3, 4)), data((2, 3, 4), seed=1)], axis, id=f"axis {axis}") for axis in (-3, -2, -1)],
     concat(13, [data((3,))], 0, id="one input"),
     concat(13, [ints(1), ints(2), ints(3)], 0, id="a shape"),
@@ -140,15 +140,15 @@ JOINED = [
     case("Concat", 13, [data((2, 3)), data((2, 3, 1))], attrs={"axis": 1}, error="input 1 has rank 3"),
     case("Concat", 13, [data((2, 3)), data((2, 3))], attrs={"axis": 2}, error="axis"),
     *[moved("Split", opset, [codes((4, 6), t)], codes((4, 6), t)[:, :1], codes((4, 6), t)[:, 1:1], codes((4, 6), t)[:, 1:], attrs={"axis": 1, "split": [1, 0, 5]})
-      for opset in (2, 11) for t in WIDTHS],
-    *[moved("Split", opset, [codes((4, 6), t)], codes((4, 6), t)[:2], codes((4, 6), t)[2:]) for opset in (2, 13) for t in (f32, string)],
+      for opset in (7, 11) for t in WIDTHS],
+    *[moved("Split", opset, [codes((4, 6), t)], codes((4, 6), t)[:2], codes((4, 6), t)[2:]) for opset in (7, 13) for t in (f32, string)],
     *[moved("Split", opset, [data((4, 6)), ints(2, 4)], data((4, 6))[:, :2], data((4, 6))[:, 2:], attrs={"axis": -1}) for opset in (13, 18)],
     moved("Split", 18, [data((7,))], data((7,))[:3], data((7,))[3:6], data((7,))[6:], attrs={"num_outputs": 3}),
     case("Split", 18, [data((7,)), ints(3, 3)], outputs=2, error="sum to 6, but axis 0 has 7"),
     case("Split", 18, [data((7,)), ints(8, -1)], outputs=2, error="entry 1 of 'split' is negative"),
     case("Split", 18, [data((7,)), ints(3, 3, 1)], outputs=2, error="3 entries for 2 outputs"),
     case("Split", 13, [data((7,))], outputs=2, error="cannot be split into 2 equal parts"),
-    *[moved("Slice", opset, [codes((4, 5), t)], codes((4, 5), t)[1:, -2:], attrs={"starts": [1, -2], "ends": [9, 9]}) for opset in (1, 9) for t in WIDTHS],
+    *[moved("Slice", opset, [codes((4, 5), t)], codes((4, 5), t)[1:, -2:], attrs={"starts": [1, -2], "ends": [9, 9]}) for opset in (7, 9) for t in WIDTHS],
     moved("Slice", 9, [data((4, 5))], data((4, 5))[:, 1:3], attrs={"starts": [1], "ends": [3], "axes": [1]}),
     *[sliced(opset, codes((4, 5, 3), t), np.s_[1:3, ::2, ::-1], (1, 0, -1), (3, BIG, SMALL), (0, 1, 2), (1, 2, -1)) for opset in (10, 11, 13) for t in WIDTHS],
     sliced(13, data((4, 5)), np.s_[1:3], (1,), (3,), id="starts and ends alone"),
@@ -167,7 +167,7 @@ JOINED = [
     *[moved("Expand", 13, [data(s), np.array(to, i64)], np.broadcast_to(data(s), np.broadcast_shapes(s, to)).copy(), id=f"{s} to {to}")
       for s, to in (((), ()), ((), (3, 2)), ((1, 3, 1, 4, 1), (1, 3, 2, 4, 2)), ((1,), (0,)), ((0, 1), (1, 4)), ((5, 1), (1,)))],
     case("Expand", 13, [data((3,)), ints(2)], error="shape \\[3\\] cannot be broadcast to \\[2\\]"),
-    *[moved("Tile", opset, [codes((2, 3), t), ints(2, 3)], np.tile(codes((2, 3), t), (2, 3))) for opset in (6, 13) for t in WIDTHS],
+    *[moved("Tile", opset, [codes((2, 3), t), ints(2, 3)], np.tile(codes((2, 3), t), (2, 3))) for opset in (7, 13) for t in WIDTHS],
     moved("Tile", 13, [data((2, 3, 2)), ints(1, 2, 1)], np.tile(data((2, 3, 2)), (1, 2, 1))),
     moved("Tile", 13, [data((2, 3)), ints(0, 2)], np.zeros((0, 6), f32)),
     case("Tile", 13, [data((2, 3)), ints(2)], error="1 entries, but 'input' has rank 2"),
@@ -199,7 +199,7 @@ def scattered_nd(x, indices, updates, combine=None):
 INDEXED = [
     *[moved("Gather", opset, [codes((4, 3, 2), t), np.array([[1, 0], [2, -1]], it)], np.take(codes((4, 3, 2), t), [[1, 0], [2, -1]], axis), attrs={"axis": axis},
             peer=t != string or "copies only the first string of each block")
-      for opset, axis in ((1, 0), (11, 1), (13, -2)) for t in WIDTHS for it in (i32, i64)],
+      for opset, axis in ((7, 0), (11, 1), (13, -2)) for t in WIDTHS for it in (i32, i64)],
     moved("Gather", 13, [data((4, 3, 2)), np.array(2, i64)], data((4, 3, 2))[:, 2], attrs={"axis": 1}, id="scalar"),
     moved("Gather", 13, [data((4, 3)), np.zeros((0, 2), i64)], np.zeros((0, 2, 3), f32), id="no indices"),
     moved("Gather", 13, [data((50, 300)), np.arange(900).reshape(3, 300) % 50], data((50, 300))[np.arange(900).reshape(3, 300) % 50], id="embedding"),
@@ -257,8 +257,8 @@ def pad(opset, x, pads, mode="constant", value=None, axes=None, **more):
 
 PEER_PADS = {"peer": "refuses or differs where pads exceed the axis"}
 PADDED = [
-    *[moved("Pad", 2, [data((2, 3), t)], np.pad(data((2, 3), t), ((1, 0), (0, 2)), constant_values=1.5), attrs={"pads": [1, 0, 0, 2], "value": 1.5}) for t in (f16, f32, f64)],
-    *[moved("Pad", 2, [data((4, 5))], np.pad(data((4, 5)), ((1, 0), (0, 2)), mode=mode), attrs={"pads": [1, 0, 0, 2], "mode": mode}, id=mode) for mode in ("reflect", "edge")],
+    *[moved("Pad", 7, [data((2, 3), t)], np.pad(data((2, 3), t), ((1, 0), (0, 2)), constant_values=1.5), attrs={"pads": [1, 0, 0, 2], "value": 1.5}) for t in (f16, f32, f64)],
+    *[moved("Pad", 7, [data((4, 5))], np.pad(data((4, 5)), ((1, 0), (0, 2)), mode=mode), attrs={"pads": [1, 0, 0, 2], "mode": mode}, id=mode) for mode in ("reflect", "edge")],
     *[pad(11, data((2, 3), t), [(1, 2), (0, 3)], value=7) for t in NUMERIC if t.name != "bfloat16"],
     *[pad(13, codes((2, 3), t), [(1, 2), (0, 3)], value=1) for t in (boolean, np.dtype(ml_dtypes.bfloat16))],
     *[pad(18, data((4, 3, 2)), [(2, 1)], mode, axes=[axis]) for mode in ("constant", "reflect", "edge") for axis in (0, 1, -3)],
@@ -323,7 +323,7 @@ SELECTED = [
     *[moved("OneHot", 11, [np.array([0, 2]), ints(3), np.array([0, 1], f32)], onehot(np.array([0, 2]), 3, np.array([0, 1], f32), axis), attrs={"axis": axis}) for axis in (0, 1, -2)],
     moved("OneHot", 11, [np.array([0, 2]), np.array(3), np.array(["off", "on"], object)], onehot(np.array([0, 2]), 3, np.array(["off", "on"], object))),
     case("OneHot", 11, [np.array([0]), np.array(0), np.array([0, 1], f32)], error="'depth' is 0"),
-    *[topk(opset, data((3, 5), t), 2) for opset in (1, 10, 11) for t in (FLOATS[:3] if opset < 11 else [t for t in NUMERIC if t.name != "bfloat16"])],
+    *[topk(opset, data((3, 5), t), 2) for opset in (7, 10, 11) for t in (FLOATS[:3] if opset < 11 else [t for t in NUMERIC if t.name != "bfloat16"])],
     topk(24, codes((3, 5), np.dtype(ml_dtypes.bfloat16)).astype(f32), 2),
     *[topk(11, data((4, 6, 3), i64), 3, axis, largest, id=f"axis {axis}, largest {largest}") for axis in (0, 1, 2, -2) for largest in (0, 1)],
     topk(11, np.array([3, 1, 3, 1, 3], f32), 4, id="ties"),
