@@ -215,7 +215,7 @@ INDEXED = [
     moved("GatherND", 1, [data((3, 4)), np.array([[1, 2]], i32)], data((3, 4))[[1], [2]], domain="com.microsoft"),
     case("GatherND", 13, [data((3, 4)), np.array([[0, 1, 2]], i64)], error="coordinates"),
     *[moved(op, opset, [codes((3, 4), t), np.array([[2, -3], [1, -2]], it), codes((2, 2), t)], scattered(codes((3, 4), t), np.array([[2, 0], [1, 1]]), codes((2, 2), t), 0))
-      for op, opset in (("Scatter", 9), ("ScatterElements", 11), ("ScatterElements", 13), ("ScatterElements", 16), ("ScatterElements", 18)) for t in WIDTHS for it in (i32, i64)],
+      for op, opset in (("Scatter", 9), ("Scatter", 11), ("ScatterElements", 11), ("ScatterElements", 13), ("ScatterElements", 16), ("ScatterElements", 18)) for t in WIDTHS for it in (i32, i64)],
     moved("ScatterElements", 18, [data((2, 5)), np.array([[1, -2]], i64), data((1, 2), seed=1)], scattered(data((2, 5)), np.array([[1, 3]]), data((1, 2), seed=1), 1), attrs={"axis": 1}),
     *[moved("ScatterElements", opset, [data((2, 3), t), np.array([[1, 1, 0]], i64), data((1, 3), t, seed=1)],
             scattered(data((2, 3), t), np.array([[1, 1, 0]]), data((1, 3), t, seed=1), 1, SCATTERS[r]), attrs={"axis": 1, "reduction": r}, id=f"{r}, {t}",
