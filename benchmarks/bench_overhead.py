@@ -11,8 +11,9 @@ import statistics
 import timeit
 
 import numpy as np
-from engines import is_installed
 from onnx import TensorProto, helper, numpy_helper
+
+from engines import is_installed
 
 SHAPE = (1, 4)
 

@@ -6,24 +6,42 @@
 
 #include "elementwise.h"
 
+/* The functions that the table's expressions name, in float on a GPU. */
+namespace arithmetic {
+#define ON_GPU __device__ __forceinline__
+ON_GPU float FABS(float x) { return fabsf(x); }
+ON_GPU float CEIL(float x) { return ceilf(x); }
+ON_GPU float FLOOR(float x) { return floorf(x); }
+ON_GPU float RINT(float x) { return rintf(x); }
+ON_GPU float SQRT(float x) { return sqrtf(x); }
+ON_GPU float EXP(float x) { return expf(x); }
+ON_GPU float LOG(float x) { return logf(x); }
+ON_GPU float TANH(float x) { return tanhf(x); }
+ON_GPU float ERF(float x) { return erff(x); }
+ON_GPU float SIGMOID(float x) { return 1.0f / (1.0f + expf(-x)); }
+ON_GPU float SOFTPLUS(float x) { return fmaxf(x, 0.0f) + log1pf(expf(-fabsf(x))); }
+ON_GPU float MISH(float x) { return x * tanhf(SOFTPLUS(x)); }
+ON_GPU float GELU(float x) { return 0.5f * x * (1.0f + erff(x * 0.70710678f)); }
+}  // namespace arithmetic
+
 namespace {
 
 constexpr int kThreads = 256;
 constexpr int64_t kMostBlocks = 1 << 16;                   /* beyond it, threads take several turns */
 
-__device__ __forceinline__ float load(float x) { return x; }
-__device__ __forceinline__ float load(__half x) { return __half2float(x); }
-template <class T> __device__ __forceinline__ T store(float x);
-template <> __device__ __forceinline__ float store<float>(float x) { return x; }
-template <> __device__ __forceinline__ __half store<__half>(float x) { return __float2half_rn(x); }
+ON_GPU float load(float x) { return x; }
+ON_GPU float load(__half x) { return __half2float(x); }
+template <class T> ON_GPU T store(float x);
+template <> ON_GPU float store<float>(float x) { return x; }
+template <> ON_GPU __half store<__half>(float x) { return __float2half_rn(x); }
 
 template <class T> struct alignas(16) pack {
   static constexpr int size = 16 / sizeof(T);
   T at[size];
 };
 
-__device__ __forceinline__ int64_t first_index() { return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
-__device__ __forceinline__ int64_t index_step() { return static_cast<int64_t>(gridDim.x) * blockDim.x; }
+ON_GPU int64_t first_index() { return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
+ON_GPU int64_t index_step() { return static_cast<int64_t>(gridDim.x) * blockDim.x; }
 
 unsigned blocks_for(int64_t items) {
   int64_t blocks = (items + kThreads - 1) / kThreads;
@@ -91,9 +109,10 @@ template <class OP, class T> int binary(const void *a, const void *b, void *y, i
   return cudaGetLastError();
 }
 
-/* One functor a row of the table. */
-#define FUNCTOR_1(name, expression) struct name { static __device__ __forceinline__ float of(float x) { return expression; } };
-#define FUNCTOR_2(name, expression) struct name { static __device__ __forceinline__ float of(float a, float b) { return expression; } };
+/* One functor a row of the table. T is the type that its expressions compute in. */
+#define FUNCTOR_1(name, expression) struct name { using T = float; static ON_GPU float of(float x) { return expression; } };
+#define FUNCTOR_2(name, expression) struct name { using T = float; static ON_GPU float of(float a, float b) { return expression; } };
+using namespace arithmetic;
 namespace unary_op { ARITHMETIC_UNARY(FUNCTOR_1) }
 namespace binary_op { ARITHMETIC_BINARY(FUNCTOR_2) }
 
