@@ -4,6 +4,8 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { THREADS = 6, RUNS = 40, MOST_ROWS = 5, COLUMNS = 4 };
 
@@ -67,9 +69,38 @@ static void run_threads(const char *path) {
 
 static void test_identity(void) { run_threads(TEST_DATA "/identity.onnx"); }
 static void test_moves(void) { run_threads(TEST_DATA "/moves.onnx"); }
+static void test_products(void) { run_threads(TEST_DATA "/products.onnx"); }
+
+/* A child of a process that has run in parallel runs in parallel itself, with the same results. */
+static void test_fork(void) {
+  enum { MANY = 4000 };
+  ortc_binding *binding = NULL;
+  ortc_value *y = NULL, *again = NULL;
+  CHECK_OK(ortc_session_create_from_file(TEST_DATA "/products.onnx", NULL, &session));
+  CHECK_OK(ortc_binding_create(session, &binding));
+  CHECK_OK(run_rows(binding, MANY, &y));
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(30);
+    ortc_binding *own = NULL;
+    ortc_status *s = ortc_binding_create(session, &own);
+    if (!s) s = run_rows(own, MANY, &again);
+    _exit(s || memcmp(ortc_value_get_data(y), ortc_value_get_data(again), ortc_value_get_bytes(y)) != 0);
+  }
+  int state = -1;
+  waitpid(child, &state, 0);
+  CHECKF(WIFEXITED(state) && WEXITSTATUS(state) == 0, "state %#x", (unsigned)state);
+  CHECK_OK(run_rows(binding, MANY, &again));
+  ortc_value_release(y);
+  ortc_value_release(again);
+  ortc_binding_release(binding);
+  ortc_session_release(session);
+}
 
 int main(void) {
   RUN(test_identity);
   RUN(test_moves);
+  RUN(test_products);
+  RUN(test_fork);
   return check_result();
 }

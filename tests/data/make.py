@@ -46,6 +46,26 @@ def dense():
           [info("y", FLOAT, ["batch", 3]), info("shape", INT64, [2]), info("turned", FLOAT, [2, None])], weights)
 
 
+def products():
+    """Products whose weights are packed at load: a chain of MatMul, Gemm and two convolutions over x seen as images of 2 by 2."""
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["xw"]),
+        helper.make_node("Gemm", ["xw", "v", "b"], ["xwv"], transB=1, alpha=0.5),
+        helper.make_node("Reshape", ["xwv", "image"], ["images"]),
+        helper.make_node("Conv", ["images", "k", "kb"], ["wide"], kernel_shape=[2, 2], pads=[1, 1, 1, 1]),
+        helper.make_node("Conv", ["wide", "l"], ["y"], kernel_shape=[1, 1]),
+        helper.make_node("ConvTranspose", ["wide", "t"], ["z"], kernel_shape=[2, 2], strides=[2, 2]),
+    ]
+    random = np.random.default_rng(2)
+
+    def weight(name, *shape):
+        return constant(name, random.standard_normal(shape, dtype=np.float32))
+
+    write("products", nodes, [info("x", FLOAT, ["batch", 4])], [info("y", FLOAT, ["batch", 2, 3, 3]), info("z", FLOAT, ["batch", 2, 6, 6])],
+          [weight("w", 4, 8), weight("v", 4, 8), weight("b", 4), weight("k", 5, 1, 2, 2), weight("kb", 5), weight("l", 2, 5, 1, 1), weight("t", 5, 2, 2, 2),
+           constant("image", np.array([-1, 1, 2, 2], np.int64))])
+
+
 def control():
     """A loop that appends x * i to a sequence, and a branch on the number of rows: y = concat(x * 0, x * 1, x * 2), sign = +-x."""
     body = helper.make_graph(
@@ -93,5 +113,6 @@ def moves():
 
 identity()
 moves()
+products()
 dense()
 control()
