@@ -18,7 +18,7 @@ typedef struct read_options {
 
 #define ONNX_MIN_IR 3
 #define ONNX_MAX_IR 14
-#define ONNX_MIN_OPSET 7
+#define ONNX_MIN_OPSET 1                                     /* most operators are defined since 7 */
 #define ONNX_MAX_OPSET 28
 #define ONNX_MAX_ML_OPSET 5
 

@@ -1,12 +1,27 @@
 #include <ortcore/passes/infer.h>
 #include <ortcore/passes/pass.h>
 #include <ortcore/passes/resolve.h>
+#include <ortcore/passes/rewrite.h>
 #include <string.h>
 
-/* In the order in which they run. A pass that changes something is followed by inference. */
+/* In the order in which they run, until none of them finds anything. A pass that changes something is followed by inference. */
 static const pass passes[] = {
-  {"ConstantFolding", 1, pass_fold},
+  {"ConstantFolding", 1, pass_fold, NULL},
+  {"NoopElimination", 1, NULL, pass_eliminate},
+  {"ReshapeFusion", 1, NULL, pass_join},
+  {"ConvBNFusion", 1, NULL, pass_conv_batchnorm},
+  {"ConvAffineFusion", 1, NULL, pass_conv_affine},
+  {"LayerNormFusion", 2, NULL, pass_fuse_layer_norm},
+  {"GeluFusion", 2, NULL, pass_fuse_gelu},
+  {"SwishFusion", 2, NULL, pass_fuse_swish},
+  {"HardSwishFusion", 2, NULL, pass_fuse_hard_swish},
+  {"MatMulTransposeFusion", 2, NULL, pass_fuse_transpose},
+  {"MatMulScaleFusion", 2, NULL, pass_fuse_scale},
+  {"ProductSumFusion", 2, NULL, pass_fuse_sum},
+  {"ProductActivationFusion", 2, NULL, pass_fuse_activation},
 };
+
+#define MOST_ROUNDS 8                                        /* each round makes the graph smaller; this bounds what a mistake could cost */
 
 const pass *pass_at(size_t index) { return index < sizeof passes / sizeof *passes ? &passes[index] : NULL; }
 
@@ -21,19 +36,29 @@ static status run_on(const pass *p, graph *g, const pass_env *env, bool *changed
   for (int32_t i = 0; i < g->node_count; ++i)
     for (int32_t a = 0; a < g->nodes[i]->attr_count; ++a)
       if (g->nodes[i]->attrs[a].kind == ATTR_GRAPH) TRY(run_on(p, g->nodes[i]->attrs[a].g, env, changed));
-  return p->run(g, env, changed);
+  return p->run ? p->run(g, env, changed) : rewrite_each(g, env, p->visit, changed);
+}
+
+static status run_round(model *m, int level, const char *disabled, const pass_env *env, bool *any) {
+  for (size_t i = 0; i < sizeof passes / sizeof *passes; ++i) {
+    const pass *p = &passes[i];
+    bool changed = false;
+    if (p->level > level || is_disabled(disabled, p->name)) continue;
+    if (env->cancel && *env->cancel) return ERROR(MODEL_LOAD_CANCELED, "loading was cancelled");
+    TRY(status_context(run_on(p, m->main, env, &changed), "pass %s", p->name));
+    if (changed) TRY(infer_graph(m->main));
+    *any |= changed;
+  }
+  return OK;
 }
 
 status passes_run(model *m, int level, const char *disabled, const pass_env *env) {
   TRY(resolve_graph(m->main));
   TRY(infer_graph(m->main));
-  for (size_t i = 0; i < sizeof passes / sizeof *passes; ++i) {
-    const pass *p = &passes[i];
-    if (p->level > level || is_disabled(disabled, p->name)) continue;
-    if (env->cancel && *env->cancel) return ERROR(MODEL_LOAD_CANCELED, "loading was cancelled");
-    bool changed = false;
-    TRY(status_context(run_on(p, m->main, env, &changed), "pass %s", p->name));
-    if (changed) TRY(infer_graph(m->main));
+  bool any = true;
+  for (int round = 0; any && round < MOST_ROUNDS; ++round) {
+    any = false;
+    TRY(run_round(m, level, disabled, env, &any));
   }
   return OK;
 }

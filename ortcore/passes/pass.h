@@ -4,6 +4,8 @@
 
 #include <ortcore/ops/op.h>
 
+struct rewriter;
+
 /* What passes need from below. */
 typedef struct pass_env {
   /* Computes a node from constants: out[i] is a tensor of its own, NULL where out_facts[i] is NULL. */
@@ -16,7 +18,9 @@ typedef struct pass_env {
 typedef struct pass {
   const char *name;
   int level;                                                /* 1 basic, 2 extended, 3 layout, 99 all */
+  /* One of the two: over a whole graph, or at each node of it (rewrite.h). */
   status (*run)(graph *g, const pass_env *env, bool *out_changed);
+  status (*visit)(struct rewriter *w, int32_t index);
 } pass;
 
 /* Infers facts, then runs the passes of `level` and below that `disabled` (names separated by ';', or NULL) does not name, on the main graph and
@@ -26,5 +30,17 @@ status passes_run(model *m, int level, const char *disabled, const pass_env *env
 const pass *pass_at(size_t index);
 
 status pass_fold(graph *g, const pass_env *env, bool *out_changed) MUST_CHECK;
+status pass_eliminate(struct rewriter *w, int32_t index) MUST_CHECK;
+status pass_join(struct rewriter *w, int32_t index) MUST_CHECK;
+status pass_conv_batchnorm(struct rewriter *w, int32_t index) MUST_CHECK;
+status pass_conv_affine(struct rewriter *w, int32_t index) MUST_CHECK;
+status pass_fuse_layer_norm(struct rewriter *w, int32_t index) MUST_CHECK;
+status pass_fuse_gelu(struct rewriter *w, int32_t index) MUST_CHECK;
+status pass_fuse_swish(struct rewriter *w, int32_t index) MUST_CHECK;
+status pass_fuse_hard_swish(struct rewriter *w, int32_t index) MUST_CHECK;
+status pass_fuse_transpose(struct rewriter *w, int32_t index) MUST_CHECK;
+status pass_fuse_scale(struct rewriter *w, int32_t index) MUST_CHECK;
+status pass_fuse_sum(struct rewriter *w, int32_t index) MUST_CHECK;
+status pass_fuse_activation(struct rewriter *w, int32_t index) MUST_CHECK;
 
 #endif
