@@ -19,9 +19,8 @@ static inline uint16_t f16_bits_of(float x) {
 
 f16 f32_to_f16(float x) { return (f16){f16_bits_of(x)}; }
 
-/* Rounds to odd: towards zero, with the last bit set if anything was lost. A second rounding to nearest, to a format at least two bits
- * narrower, then gives what one rounding from the double would have given. */
-static float f64_to_f32_odd(double x) {
+/* Towards zero, with the last bit set if anything was lost. */
+float f64_to_f32_odd(double x) {
   float f = (float)x;
   if ((double)f == x || isnan(x)) return f;
   uint32_t u = float_bits(f);

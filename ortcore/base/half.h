@@ -30,6 +30,8 @@ static inline float f16_to_f32(f16 h) {
   return bits_float(bits | sign);
 }
 f16 f32_to_f16(float x);
+/* Rounds to odd: a second rounding to nearest, to a format at least two bits narrower, gives what one rounding from the double would have given. */
+float f64_to_f32_odd(double x);
 f16 f64_to_f16(double x);                                  /* one rounding, not two */
 bf16 f64_to_bf16(double x);
 

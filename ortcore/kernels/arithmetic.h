@@ -1,24 +1,87 @@
-/* What elementwise operators compute, once for every device: a table of expressions that gcc and nvcc both take. X(operator, expression) is
- * given x, or a and b, as float. NaN goes through; Relu keeps it. */
+/* What elementwise operators compute, once for every device: tables of expressions that gcc and nvcc both take.
+ *
+ * Whoever includes this names the arithmetic type T (float or double; halves are computed in float) and the functions FABS, SQRT, EXP, EXPM1,
+ * LOG, TANH, ERF, SIGMOID, SOFTPLUS, GELU and so on for it. X(operator, expression) then gives an operator's value in terms of x, or of a
+ * and b; `p` and `q` are the operator's parameters. Comparisons are written so that NaN goes through: where x < 0 is false, x is kept. */
 #ifndef ORTCORE_KERNELS_ARITHMETIC_H
 #define ORTCORE_KERNELS_ARITHMETIC_H
 
 #include <math.h>
 
 #define ARITHMETIC_UNARY(X) \
-  X(Abs, fabsf(x)) \
+  X(Abs, FABS(x)) \
   X(Neg, -x) \
-  X(Sqrt, sqrtf(x)) \
-  X(Exp, expf(x)) \
-  X(Log, logf(x)) \
-  X(Tanh, tanhf(x)) \
-  X(Sigmoid, 1.0f / (1.0f + expf(-x))) \
-  X(Relu, x < 0.0f ? 0.0f : x)
+  X(Ceil, CEIL(x)) \
+  X(Floor, FLOOR(x)) \
+  X(Round, RINT(x)) \
+  X(Sqrt, SQRT(x)) \
+  X(Reciprocal, (T)1 / x) \
+  X(Sign, x > 0 ? (T)1 : x < 0 ? (T)-1 : x) \
+  X(Exp, EXP(x)) \
+  X(Log, LOG(x)) \
+  X(Tanh, TANH(x)) \
+  X(Erf, ERF(x)) \
+  X(Sigmoid, SIGMOID(x)) \
+  X(Softplus, SOFTPLUS(x)) \
+  X(Softsign, x / ((T)1 + FABS(x))) \
+  X(Relu, x < 0 ? (T)0 : x) \
+  X(HardSwish, x * ARITHMETIC_CLAMP(x / (T)6 + (T)0.5, (T)0, (T)1)) \
+  X(Silu, x * SIGMOID(x)) \
+  X(Mish, MISH(x)) \
+  X(Gelu, GELU(x)) \
+  X(GeluTanh, x * SIGMOID((T)1.5957691216057308 * (x + (T)0.044715 * x * x * x)))   /* (1 + tanh u) / 2 is sigmoid(2u) */
+
+/* Through the C library, an element at a time. */
+#define ARITHMETIC_TRIGONOMETRIC(X) \
+  X(Sin, SIN(x)) \
+  X(Cos, COS(x)) \
+  X(Tan, TAN(x)) \
+  X(Asin, ASIN(x)) \
+  X(Acos, ACOS(x)) \
+  X(Atan, ATAN(x)) \
+  X(Sinh, SINH(x)) \
+  X(Cosh, COSH(x)) \
+  X(Asinh, ASINH(x)) \
+  X(Acosh, ACOSH(x)) \
+  X(Atanh, ATANH(x))
+
+/* p and q are the attributes in the order that the comment gives. */
+#define ARITHMETIC_PARAMETRIC(X) \
+  X(HardSigmoid, ARITHMETIC_CLAMP(p * x + q, (T)0, (T)1))                /* alpha, beta */ \
+  X(LeakyRelu, x < 0 ? p * x : x)                                        /* alpha */ \
+  X(Elu, x < 0 ? p * EXPM1(x) : x)                                       /* alpha */ \
+  X(Selu, x < 0 ? p * q * EXPM1(x) : q * x)                              /* alpha, gamma */ \
+  X(Celu, x < 0 ? p * EXPM1(x / p) : x)                                  /* alpha */ \
+  X(ThresholdedRelu, x > p || x != x ? x : (T)0)                         /* alpha */ \
+  X(Shrink, x < -p ? x + q : x > p ? x - q : x != x ? x : (T)0)          /* lambd, bias */ \
+  X(Swish, x * SIGMOID(p * x))                                           /* alpha */
 
 #define ARITHMETIC_BINARY(X) \
   X(Add, a + b) \
   X(Sub, a - b) \
   X(Mul, a * b) \
-  X(Div, a / b)
+  X(Div, a / b) \
+  X(Max, ARITHMETIC_MAXIMUM(a, b)) \
+  X(Min, ARITHMETIC_MINIMUM(a, b)) \
+  X(PRelu, a < 0 ? b * a : a)
+
+/* b is one number for the whole tensor: the powers that models are made of. */
+#define ARITHMETIC_POWERS(X) \
+  X(Square, x * x) \
+  X(Cube, x * x * x) \
+  X(SquareRoot, x == -INFINITY ? (T)INFINITY : SQRT(x) + (T)0)           /* -0 gives 0, as pow does */
+
+/* True or false. */
+#define ARITHMETIC_COMPARE(X) \
+  X(Equal, a == b) \
+  X(Less, a < b) \
+  X(Greater, a > b) \
+  X(LessOrEqual, a <= b) \
+  X(GreaterOrEqual, a >= b)
+
+#define ARITHMETIC_CLAMP(x, low, high) ((x) < (low) ? (low) : (x) > (high) ? (high) : (x))
+/* NaN wins. */
+#define ARITHMETIC_MAXIMUM(a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
+#define ARITHMETIC_MINIMUM(a, b) ((a) < (b) || (a) != (a) ? (a) : (b))
 
 #endif

@@ -142,4 +142,10 @@ MATHF float mathf_gelu(float x) {
   return x < 0.0f ? x * q : x - x * q;
 }
 
+/* x tanh(log(1 + e^x)): with w = e^x (e^x + 2) the hyperbolic tangent is w / (w + 2). */
+MATHF float mathf_mish(float x) {
+  float e = mathf_exp(mathf_min(30.0f, x)), w = e * (e + 2.0f);
+  return x * (w / (w + 2.0f));
+}
+
 #endif
