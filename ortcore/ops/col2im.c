@@ -21,18 +21,22 @@ static status col2im_prepare(prepare_ctx *c, void **out_params) {
   *out_params = p;
   if (!p->add) return ERROR(NOT_IMPLEMENTED, "elements of type %s cannot be added", dtype_name(c->in[0]->type));
   for (int i = 0; i < p->strides.count; ++i)
-    if (p->strides.at[i] < 1 || p->strides.at[i] > INT32_MAX) return ERROR(INVALID_GRAPH, "attribute 'strides' holds %" PRId64 ", but must be positive", p->strides.at[i]);
+    if (p->strides.at[i] < 1 || p->strides.at[i] > INT32_MAX)
+      return ERROR(INVALID_GRAPH, "attribute 'strides' holds %" PRId64 ", but must be positive", p->strides.at[i]);
   for (int i = 0; i < p->dilations.count; ++i)
-    if (p->dilations.at[i] < 1 || p->dilations.at[i] > INT32_MAX) return ERROR(INVALID_GRAPH, "attribute 'dilations' holds %" PRId64 ", but must be positive", p->dilations.at[i]);
+    if (p->dilations.at[i] < 1 || p->dilations.at[i] > INT32_MAX)
+      return ERROR(INVALID_GRAPH, "attribute 'dilations' holds %" PRId64 ", but must be positive", p->dilations.at[i]);
   for (int i = 0; i < p->pads.count; ++i)
-    if (p->pads.at[i] < 0 || p->pads.at[i] > INT32_MAX) return ERROR(INVALID_GRAPH, "attribute 'pads' holds %" PRId64 ", but must not be negative", p->pads.at[i]);
+    if (p->pads.at[i] < 0 || p->pads.at[i] > INT32_MAX)
+      return ERROR(INVALID_GRAPH, "attribute 'pads' holds %" PRId64 ", but must not be negative", p->pads.at[i]);
   return OK;
 }
 
 static status col2im_product(const integers *block, int64_t *out) {
   *out = 1;
   for (int i = 0; i < block->count; ++i)
-    if (block->at[i] < 1 || checked_mul(*out, block->at[i], out)) return ERROR(INVALID_ARGUMENT, "entry %d of 'block_shape' is %" PRId64 ", which is not a block's size", i, block->at[i]);
+    if (block->at[i] < 1 || checked_mul(*out, block->at[i], out))
+      return ERROR(INVALID_ARGUMENT, "entry %d of 'block_shape' is %" PRId64 ", which is not a block's size", i, block->at[i]);
   return OK;
 }
 
@@ -101,18 +105,25 @@ static void col2im_range(void *context, int64_t begin, int64_t end) {
 /* How many columns lie along each axis. */
 static status col2im_columns(const col2im_params *p, const integers *image, const integers *block, col2im *j) {
   j->axes = image->count;
-  if (j->axes < 1 || j->axes > MAX_RANK - 2 || block->count != j->axes) return ERROR(INVALID_ARGUMENT, "'image_shape' has %d entries and 'block_shape' %d; they must agree", j->axes, block->count);
-  if ((p->has_strides && p->strides.count != j->axes) || (p->has_dilations && p->dilations.count != j->axes) || (p->has_pads && p->pads.count != 2 * j->axes))
-    return ERROR(INVALID_ARGUMENT, "attributes 'strides', 'dilations' and 'pads' must have an entry (pads: two) for each of the %d axes of the image", j->axes);
+  if (j->axes < 1 || j->axes > MAX_RANK - 2 || block->count != j->axes)
+    return ERROR(INVALID_ARGUMENT, "'image_shape' has %d entries and 'block_shape' %d; they must agree", j->axes, block->count);
+  if ((p->has_strides && p->strides.count != j->axes) || (p->has_dilations && p->dilations.count != j->axes) ||
+      (p->has_pads && p->pads.count != 2 * j->axes))
+    return ERROR(INVALID_ARGUMENT, "attributes 'strides', 'dilations' and 'pads' must have an entry (pads: two) for each of the %d axes of "
+                                   "the image", j->axes);
   for (int d = 0; d < j->axes; ++d) {
     j->image[d] = image->at[d];
     j->block[d] = block->at[d];
     j->stride[d] = p->has_strides ? p->strides.at[d] : 1;
     j->dilation[d] = p->has_dilations ? p->dilations.at[d] : 1;
     j->pad[d] = p->has_pads ? p->pads.at[d] : 0;
-    if (j->image[d] < 1 || j->image[d] > INT32_MAX || j->block[d] > INT32_MAX) return ERROR(INVALID_ARGUMENT, "axis %d: image size %" PRId64 " and block size %" PRId64 " are not sizes", d, j->image[d], j->block[d]);
+    if (j->image[d] < 1 || j->image[d] > INT32_MAX || j->block[d] > INT32_MAX)
+      return ERROR(INVALID_ARGUMENT, "axis %d: image size %" PRId64 " and block size %" PRId64 " are not sizes", d, j->image[d],
+                   j->block[d]);
     int64_t room = j->image[d] + j->pad[d] + (p->has_pads ? p->pads.at[j->axes + d] : 0) - (j->dilation[d] * (j->block[d] - 1) + 1);
-    if (room < 0) return ERROR(INVALID_ARGUMENT, "axis %d: a block of %" PRId64 " with dilation %" PRId64 " does not fit the padded image of %" PRId64, d, j->block[d], j->dilation[d], j->image[d]);
+    if (room < 0)
+      return ERROR(INVALID_ARGUMENT, "axis %d: a block of %" PRId64 " with dilation %" PRId64 " does not fit the padded image of %" PRId64,
+                   d, j->block[d], j->dilation[d], j->image[d]);
     j->columns[d] = room / j->stride[d] + 1;
   }
   return OK;
@@ -131,10 +142,13 @@ static status col2im_run(kernel_ctx *k) {
   int64_t dims[MAX_RANK] = {x->dims[0], x->dims[1] / j.block_count};
   for (int d = 0; d < j.axes; ++d) {
     dims[2 + d] = j.image[d];
-    if (checked_mul(j.column_count, j.columns[d], &j.column_count) || checked_mul(j.image_count, j.image[d], &j.image_count)) return ERROR(INVALID_ARGUMENT, "the image is too large");
+    if (checked_mul(j.column_count, j.columns[d], &j.column_count) || checked_mul(j.image_count, j.image[d], &j.image_count))
+      return ERROR(INVALID_ARGUMENT, "the image is too large");
   }
   if (x->dims[1] % j.block_count || x->dims[2] != j.column_count)
-    return ERROR(INVALID_ARGUMENT, "'input' has %" PRId64 " rows of %" PRId64 " columns, but blocks of %" PRId64 " elements on this image need a multiple of %" PRId64 " rows of %" PRId64 " columns",
+    return ERROR(INVALID_ARGUMENT,
+                 "'input' has %" PRId64 " rows of %" PRId64 " columns, but blocks of %" PRId64
+                 " elements on this image need a multiple of %" PRId64 " rows of %" PRId64 " columns",
                  x->dims[1], x->dims[2], j.block_count, j.block_count, j.column_count);
   tensor *out;
   TRY(kernel_output(k, 0, 2 + j.axes, dims, &out));
@@ -146,6 +160,6 @@ static status col2im_run(kernel_ctx *k) {
 }
 
 OP_FAMILY(col2im) = {
-  {.name = "Col2Im", .since = 18, .signature = "input:T image_shape:i64 block_shape:i64 -> output:T", .T = TS_NUMERIC | TS(BOOL), .infer = col2im_infer, .prepare = col2im_prepare,
-   .run = col2im_run},
+  {.name = "Col2Im", .since = 18, .signature = "input:T image_shape:i64 block_shape:i64 -> output:T", .T = TS_NUMERIC | TS(BOOL),
+   .infer = col2im_infer, .prepare = col2im_prepare, .run = col2im_run},
   {0}};

@@ -31,7 +31,8 @@ static status concat_add(int64_t i, int axis, int rank, const dim *in, int in_ra
       if (checked_add(out[d], in[d], &out[d])) return ERROR(INVALID_ARGUMENT, "the sum of the sizes along axis %d is too large", axis);
     } else if (d == axis) out[d] = DIM_UNKNOWN;
     else if (dim_known(in[d]) && dim_known(out[d]) && in[d] != out[d])
-      return ERROR(INVALID_ARGUMENT, "input %" PRId64 " has shape %s, which differs from %s of the inputs before it on axis %d; only the concatenation axis %d may differ", i,
+      return ERROR(INVALID_ARGUMENT, "input %" PRId64 " has shape %s, which differs from %s of the inputs before it on axis %d; only the "
+                   "concatenation axis %d may differ", i,
                    dims_format(given, sizeof given, rank, in), dims_format(so_far, sizeof so_far, rank, out), d, axis);
     else if (dim_known(in[d]) || out[d] == DIM_UNKNOWN) out[d] = in[d];
   }
@@ -116,16 +117,22 @@ static status split_check(split_sizes *s, int64_t given, int64_t count, int64_t 
   if (s->attribute || s->input) {
     if (given != count) return ERROR(INVALID_ARGUMENT, "'split' has %" PRId64 " entries for %" PRId64 " outputs", given, count);
   } else {
-    if (since < 18 && n % count) return ERROR(INVALID_ARGUMENT, "axis %d has %" PRId64 " elements, which cannot be split into %" PRId64 " equal parts; give the sizes in 'split'", axis, n, count);
+    if (since < 18 && n % count)
+      return ERROR(INVALID_ARGUMENT,
+                   "axis %d has %" PRId64 " elements, which cannot be split into %" PRId64 " equal parts; give the sizes in "
+                   "'split'", axis, n, count);
     s->part = (n + count - 1) / count;
-    if (s->part * (count - 1) > n) return ERROR(INVALID_ARGUMENT, "axis %d has %" PRId64 " elements, too few for %" PRId64 " parts of %" PRId64, axis, n, count, s->part);
+    if (s->part * (count - 1) > n)
+      return ERROR(INVALID_ARGUMENT, "axis %d has %" PRId64 " elements, too few for %" PRId64 " parts of %" PRId64, axis, n, count,
+                   s->part);
   }
   for (int64_t i = 0; i < count; ++i) {
     int64_t size = split_size(s, i, count, n);
     if (size < 0) return ERROR(INVALID_ARGUMENT, "entry %" PRId64 " of 'split' is negative: %" PRId64, i, size);
     if (checked_add(sum, size, &sum)) return ERROR(INVALID_ARGUMENT, "the sum of 'split' is too large");
   }
-  if (sum != n) return ERROR(INVALID_ARGUMENT, "the sizes in 'split' sum to %" PRId64 ", but axis %d has %" PRId64 " elements", sum, axis, n);
+  if (sum != n)
+    return ERROR(INVALID_ARGUMENT, "the sizes in 'split' sum to %" PRId64 ", but axis %d has %" PRId64 " elements", sum, axis, n);
   return OK;
 }
 
@@ -156,7 +163,8 @@ static status split_infer(infer_ctx *c) {
 
 static status split_prepare(prepare_ctx *c, void **out_params) {
   int64_t parts = attr_int_or(c->node, "num_outputs", c->out_count);
-  if (parts != c->out_count) return ERROR(INVALID_GRAPH, "attribute 'num_outputs' is %" PRId64 ", but the node has %d outputs", parts, c->out_count);
+  if (parts != c->out_count)
+    return ERROR(INVALID_GRAPH, "attribute 'num_outputs' is %" PRId64 ", but the node has %d outputs", parts, c->out_count);
   return concat_prepare(c, out_params);
 }
 
@@ -189,7 +197,8 @@ static status split_run(kernel_ctx *k) {
 #define SPLIT .T = TS_ALL, .flags = OP_CHANNELS_LAST, .infer = split_infer, .prepare = split_prepare, .run = split_run
 
 OP_FAMILY(concat) = {
-  {.name = "Concat", .since = 4, .signature = "inputs:T* -> concat_result:T", .T = TS_ALL, .flags = OP_CHANNELS_LAST, .infer = concat_infer, .prepare = concat_prepare, .run = concat_run},
+  {.name = "Concat", .since = 4, .signature = "inputs:T* -> concat_result:T", .T = TS_ALL, .flags = OP_CHANNELS_LAST, .infer = concat_infer,
+   .prepare = concat_prepare, .run = concat_run},
   {.name = "Split", .since = 2, .signature = "input:T -> outputs:T*", SPLIT},
   {.name = "Split", .since = 13, .signature = "input:T split:i64? -> outputs:T*", SPLIT},
   {.name = "Split", .since = 18, .signature = "input:T split:i64? -> outputs:T*", SPLIT},

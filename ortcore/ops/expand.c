@@ -17,7 +17,8 @@ static status expand_dims(int in_rank, const dim *in, const integers *shape, int
     int64_t m = b >= 0 ? shape->at[b] : 1;
     if (m < 0) return ERROR(INVALID_ARGUMENT, "entry %d of 'shape' is negative: %" PRId64, b, m);
     if (dim_known(n) && n != m && n != 1 && m != 1)
-      return ERROR(INVALID_ARGUMENT, "input of shape %s cannot be broadcast to %s: axis %d has %" PRId64 " elements, which is neither 1 nor %" PRId64,
+      return ERROR(INVALID_ARGUMENT,
+                   "input of shape %s cannot be broadcast to %s: axis %d has %" PRId64 " elements, which is neither 1 nor %" PRId64,
                    dims_format(from, sizeof from, in_rank, in), dims_format(to, sizeof to, shape->count, shape->at), a, n, m);
     out[i] = m == 1 ? n : m;
   }

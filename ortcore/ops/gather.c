@@ -19,7 +19,8 @@ static status gather_prepare(prepare_ctx *c, void **out_params) {
 /* data[:axis] + indices + data[axis + 1:] */
 static status gather_dims(int axis, int rank, const dim *data, int index_rank, const dim *indices, int *out_rank, dim *out) {
   int n = 0;
-  if (rank + index_rank - 1 > MAX_RANK) return ERROR(NOT_IMPLEMENTED, "the result would have rank %d; ortcore's tensors have at most %d", rank + index_rank - 1, MAX_RANK);
+  if (rank + index_rank - 1 > MAX_RANK)
+    return ERROR(NOT_IMPLEMENTED, "the result would have rank %d; ortcore's tensors have at most %d", rank + index_rank - 1, MAX_RANK);
   for (int i = 0; i < axis; ++i) out[n++] = data[i];
   for (int i = 0; i < index_rank; ++i) out[n++] = indices[i];
   for (int i = axis + 1; i < rank; ++i) out[n++] = data[i];
@@ -127,7 +128,8 @@ static status gather_elements_run(kernel_ctx *k) {
 }
 
 OP_FAMILY(gather) = {
-  {.name = "Gather", .since = 1, .signature = "data:T indices:T1 -> output:T", .T = TS_WHOLE, .T1 = TS_INDEX, .infer = gather_infer, .prepare = gather_prepare, .run = gather_run},
-  {.name = "GatherElements", .since = 11, .signature = "data:T indices:T1 -> output:T", .T = TS_WHOLE, .T1 = TS_INDEX, .infer = gather_elements_infer, .prepare = gather_prepare,
-   .run = gather_elements_run},
+  {.name = "Gather", .since = 1, .signature = "data:T indices:T1 -> output:T", .T = TS_WHOLE, .T1 = TS_INDEX, .infer = gather_infer,
+   .prepare = gather_prepare, .run = gather_run},
+  {.name = "GatherElements", .since = 11, .signature = "data:T indices:T1 -> output:T", .T = TS_WHOLE, .T1 = TS_INDEX,
+   .infer = gather_elements_infer, .prepare = gather_prepare, .run = gather_elements_run},
   {0}};

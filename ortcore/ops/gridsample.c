@@ -183,7 +183,8 @@ static void sample_range(void *context, int64_t begin, int64_t end) {
     taps t;
     for (int a = 0; a < j->axes; ++a) at[a] = real_at(j->grid, i * j->axes + a);
     taps_at(j->params, j->axes, j->x->dims + 2, at, &t);
-    j->sample((const char *)j->x->data + sample * channels * j->image * width, j->image, (char *)j->out->data + (sample * channels * j->places + place) * width, j->places,
+    j->sample((const char *)j->x->data + sample * channels * j->image * width, j->image,
+              (char *)j->out->data + (sample * channels * j->places + place) * width, j->places,
               channels, &t);
   }
 }
@@ -192,9 +193,11 @@ static status sample_run(kernel_ctx *k) {
   const tensor *x = k->in[0], *grid = k->in[1];
   sample_job j = {.params = k->params, .x = x, .grid = grid, .axes = x->rank - 2, .sample = sampler_for(x->type)};
   char a[DIMS_TEXT], b[DIMS_TEXT];
-  if (j.axes < 1 || j.axes > MAX_AXES) return ERROR(INVALID_ARGUMENT, "'X' must have rank 3 to 5 (batch, channels and 1 to 3 axes of an image), but has rank %d", x->rank);
+  if (j.axes < 1 || j.axes > MAX_AXES)
+    return ERROR(INVALID_ARGUMENT, "'X' must have rank 3 to 5 (batch, channels and 1 to 3 axes of an image), but has rank %d", x->rank);
   if (grid->rank != x->rank || grid->dims[0] != x->dims[0] || grid->dims[grid->rank - 1] != j.axes)
-    return ERROR(INVALID_ARGUMENT, "'grid' of shape %s does not fit 'X' of shape %s: it must be the batch, the axes of the result, and %d coordinates",
+    return ERROR(INVALID_ARGUMENT, "'grid' of shape %s does not fit 'X' of shape %s: it must be the batch, the axes of the result, and %d "
+                                   "coordinates",
                  dims_format(a, sizeof a, grid->rank, grid->dims), dims_format(b, sizeof b, x->rank, x->dims), j.axes);
   int64_t dims[MAX_RANK] = {x->dims[0], x->dims[1]};
   for (int d = 0; d < j.axes; ++d) dims[2 + d] = grid->dims[1 + d];
@@ -202,7 +205,8 @@ static status sample_run(kernel_ctx *k) {
   if (!j.out || j.out->count == 0) return OK;
   j.image = dims_product(x->dims, 2, x->rank);
   j.places = dims_product(dims, 2, x->rank);
-  if (j.image == 0) return ERROR(INVALID_ARGUMENT, "'X' of shape %s has an image without elements", dims_format(b, sizeof b, x->rank, x->dims));
+  if (j.image == 0)
+    return ERROR(INVALID_ARGUMENT, "'X' of shape %s has an image without elements", dims_format(b, sizeof b, x->rank, x->dims));
   parallel_for(k->threads, dims[0] * j.places, 1 + 4096 / (1 + dims[1]), sample_range, &j);
   return OK;
 }
@@ -216,7 +220,8 @@ static status affine_infer(infer_ctx *c) {
     if (n == 4 || n == 5) fact_set_rank(c->out[0], (int)n);
     return OK;
   }
-  if (size.count != 4 && size.count != 5) return ERROR(INVALID_ARGUMENT, "'size' must be [N,C,H,W] or [N,C,D,H,W], but has %d entries", size.count);
+  if (size.count != 4 && size.count != 5)
+    return ERROR(INVALID_ARGUMENT, "'size' must be [N,C,H,W] or [N,C,D,H,W], but has %d entries", size.count);
   dim dims[5] = {size.at[0]};
   for (int d = 2; d < size.count; ++d) dims[d - 1] = size.at[d];
   dims[size.count - 1] = size.count - 2;
@@ -250,7 +255,8 @@ static status affine_run(kernel_ctx *k) {
   int axes = size.count - 2;
   if (axes != 2 && axes != 3) return ERROR(INVALID_ARGUMENT, "'size' must be [N,C,H,W] or [N,C,D,H,W], but has %d entries", size.count);
   if (theta->rank != 3 || theta->dims[0] != size.at[0] || theta->dims[1] != axes || theta->dims[2] != axes + 1)
-    return ERROR(INVALID_ARGUMENT, "'theta' of shape %s does not fit 'size': it must be [%" PRId64 ",%d,%d]", dims_format(text, sizeof text, theta->rank, theta->dims), size.at[0], axes, axes + 1);
+    return ERROR(INVALID_ARGUMENT, "'theta' of shape %s does not fit 'size': it must be [%" PRId64 ",%d,%d]",
+                 dims_format(text, sizeof text, theta->rank, theta->dims), size.at[0], axes, axes + 1);
   int64_t dims[5] = {size.at[0], 0, 0, 0, 0}, index[3] = {0};
   for (int d = 0; d < axes; ++d) dims[1 + d] = size.at[2 + d];
   dims[1 + axes] = axes;
@@ -275,11 +281,13 @@ static status affine_run(kernel_ctx *k) {
   return OK;
 }
 
-#define GRID_SAMPLE .signature = "X:T1 grid:T2 -> Y:T1", .T1 = TS_FLOAT, .T2 = TS_FLOAT, .infer = sample_infer, .prepare = sample_prepare, .run = sample_run
+#define GRID_SAMPLE .signature = "X:T1 grid:T2 -> Y:T1", .T1 = TS_FLOAT, .T2 = TS_FLOAT, .infer = sample_infer, \
+  .prepare = sample_prepare, .run = sample_run
 
 OP_FAMILY(gridsample) = {
   {.name = "GridSample", .since = 16, GRID_SAMPLE},
   {.name = "GridSample", .since = 20, GRID_SAMPLE},
   {.name = "GridSample", .domain = "com.microsoft", .since = 1, GRID_SAMPLE},
-  {.name = "AffineGrid", .since = 20, .signature = "theta:T size:i64 -> grid:T", .T = TS_FLOAT, .infer = affine_infer, .prepare = affine_prepare, .run = affine_run},
+  {.name = "AffineGrid", .since = 20, .signature = "theta:T size:i64 -> grid:T", .T = TS_FLOAT, .infer = affine_infer,
+   .prepare = affine_prepare, .run = affine_run},
   {0}};

@@ -5,9 +5,13 @@
 status integers_from_tensor(const tensor *t, const char *what, integers *out) {
   char dims[DIMS_TEXT];
   if (!t) return ERROR(INVALID_ARGUMENT, "input '%s' is missing", what);
-  if (t->rank > 1) return ERROR(INVALID_ARGUMENT, "input '%s' must be a list of integers (rank 1), but has shape %s", what, dims_format(dims, sizeof dims, t->rank, t->dims));
+  if (t->rank > 1)
+    return ERROR(INVALID_ARGUMENT, "input '%s' must be a list of integers (rank 1), but has shape %s", what,
+                 dims_format(dims, sizeof dims, t->rank, t->dims));
   int64_t capacity = sizeof out->at / sizeof *out->at;
-  if (t->count > capacity) return ERROR(INVALID_ARGUMENT, "input '%s' has %" PRId64 " entries; at most %" PRId64 " are possible with ranks up to %d", what, t->count, capacity, MAX_RANK);
+  if (t->count > capacity)
+    return ERROR(INVALID_ARGUMENT, "input '%s' has %" PRId64 " entries; at most %" PRId64 " are possible with ranks up to %d", what,
+                 t->count, capacity, MAX_RANK);
   out->count = (int)t->count;
   for (int i = 0; i < out->count; ++i) out->at[i] = integer_at(t, i);
   return OK;
@@ -21,7 +25,9 @@ status integers_from_attr(const node *n, const char *name, integers *out, bool *
   int64_t count, capacity = sizeof out->at / sizeof *out->at;
   const int64_t *values = attr_ints(n, name, &count);
   if (a->kind != ATTR_INTS) return ERROR(INVALID_GRAPH, "attribute '%s' must be a list of integers", name);
-  if (count > capacity) return ERROR(INVALID_GRAPH, "attribute '%s' has %" PRId64 " entries; at most %" PRId64 " are possible with ranks up to %d", name, count, capacity, MAX_RANK);
+  if (count > capacity)
+    return ERROR(INVALID_GRAPH, "attribute '%s' has %" PRId64 " entries; at most %" PRId64 " are possible with ranks up to %d", name, count,
+                 capacity, MAX_RANK);
   out->count = (int)count;
   for (int i = 0; i < out->count; ++i) out->at[i] = values[i];
   return OK;
@@ -55,17 +61,20 @@ status indices_check(const tensor *indices, int64_t n, int axis) {
   for (int64_t i = 0; i < indices->count; ++i) {
     int64_t index = integer_at(indices, i);
     if (index < -n || index >= n)
-      return ERROR(INVALID_ARGUMENT, "index %" PRId64 " at position %" PRId64 " of 'indices' is out of range: axis %d has %" PRId64 " elements, so indices go from %" PRId64 " to %" PRId64,
-                   index, i, axis, n, -n, n - 1);
+      return ERROR(INVALID_ARGUMENT, "index %" PRId64 " at position %" PRId64 " of 'indices' is out of range: axis %d has %" PRId64
+                   " elements, so indices go from %" PRId64 " to %" PRId64, index, i, axis, n, -n, n - 1);
   }
   return OK;
 }
 
 status elements_check(const tensor *data, const tensor *indices, int axis) {
-  if (indices->rank != data->rank) return ERROR(INVALID_ARGUMENT, "'indices' has rank %d, but 'data' has rank %d; they must agree", indices->rank, data->rank);
+  if (indices->rank != data->rank)
+    return ERROR(INVALID_ARGUMENT, "'indices' has rank %d, but 'data' has rank %d; they must agree", indices->rank, data->rank);
   for (int d = 0; d < data->rank; ++d)
     if (d != axis && indices->dims[d] > data->dims[d])
-      return ERROR(INVALID_ARGUMENT, "axis %d of 'indices' has %" PRId64 " elements, more than the %" PRId64 " of 'data'; only the indexed axis %d may be longer", d, indices->dims[d], data->dims[d], axis);
+      return ERROR(INVALID_ARGUMENT,
+                   "axis %d of 'indices' has %" PRId64 " elements, more than the %" PRId64 " of 'data'; only the indexed axis %d may be "
+                   "longer", d, indices->dims[d], data->dims[d], axis);
   return indices_check(indices, data->dims[axis], axis);
 }
 

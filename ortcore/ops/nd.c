@@ -30,14 +30,17 @@ static status nd_map_make(const tensor *data, const tensor *indices, int64_t bat
   char a[DIMS_TEXT], b[DIMS_TEXT];
   if (indices->rank < 1) return ERROR(INVALID_ARGUMENT, "'indices' must have at least rank 1: its last axis holds the coordinates");
   if (batch_dims < 0 || batch_dims >= indices->rank || batch_dims > data->rank)
-    return ERROR(INVALID_ARGUMENT, "attribute 'batch_dims' is %" PRId64 ", but 'data' has rank %d and 'indices' has rank %d", batch_dims, data->rank, indices->rank);
+    return ERROR(INVALID_ARGUMENT, "attribute 'batch_dims' is %" PRId64 ", but 'data' has rank %d and 'indices' has rank %d", batch_dims,
+                 data->rank, indices->rank);
   int64_t coordinates = indices->dims[indices->rank - 1];
   if (coordinates > data->rank - batch_dims)
-    return ERROR(INVALID_ARGUMENT, "the last axis of 'indices' has %" PRId64 " coordinates, but 'data' of shape %s has %" PRId64 " axes to index", coordinates,
-                 dims_format(a, sizeof a, data->rank, data->dims), data->rank - batch_dims);
+    return ERROR(INVALID_ARGUMENT,
+                 "the last axis of 'indices' has %" PRId64 " coordinates, but 'data' of shape %s has %" PRId64 " axes to index",
+                 coordinates, dims_format(a, sizeof a, data->rank, data->dims), data->rank - batch_dims);
   for (int d = 0; d < batch_dims; ++d)
     if (data->dims[d] != indices->dims[d])
-      return ERROR(INVALID_ARGUMENT, "batch axis %d differs: 'data' has shape %s, 'indices' %s", d, dims_format(a, sizeof a, data->rank, data->dims),
+      return ERROR(INVALID_ARGUMENT, "batch axis %d differs: 'data' has shape %s, 'indices' %s", d,
+                   dims_format(a, sizeof a, data->rank, data->dims),
                    dims_format(b, sizeof b, indices->rank, indices->dims));
   m->indices = indices;
   m->coordinates = (int)coordinates;
@@ -52,8 +55,9 @@ static status nd_map_make(const tensor *data, const tensor *indices, int64_t bat
     for (int c = 0; c < m->coordinates; ++c) {
       int64_t index = integer_at(indices, i * coordinates + c), n = m->dims[c];
       if (index < -n || index >= n)
-        return ERROR(INVALID_ARGUMENT, "coordinate %d of tuple %" PRId64 " of 'indices' is %" PRId64 ", which is out of range: axis %d of 'data' has %" PRId64 " elements, so indices go from %" PRId64 " to %" PRId64,
-                     c, i, index, m->first_axis + c, n, -n, n - 1);
+        return ERROR(INVALID_ARGUMENT,
+                     "coordinate %d of tuple %" PRId64 " of 'indices' is %" PRId64 ", which is out of range: axis %d of 'data' has %" PRId64
+                     " elements, so indices go from %" PRId64 " to %" PRId64, c, i, index, m->first_axis + c, n, -n, n - 1);
     }
   }
   return OK;
@@ -70,10 +74,13 @@ static inline int64_t nd_offset(const nd_map *m, int64_t i) {
 
 static status gather_nd_infer(infer_ctx *c) {
   const fact *data = c->in[0], *indices = c->in[1];
-  if (data->rank == RANK_UNKNOWN || indices->rank == RANK_UNKNOWN || indices->rank < 1 || !dim_known(indices->dims[indices->rank - 1])) return OK;
+  if (data->rank == RANK_UNKNOWN || indices->rank == RANK_UNKNOWN || indices->rank < 1 || !dim_known(indices->dims[indices->rank - 1]))
+    return OK;
   int64_t skip = attr_int_or(c->node, "batch_dims", 0) + indices->dims[indices->rank - 1], rank = indices->rank - 1 + data->rank - skip;
-  if (skip < 0 || skip > data->rank) return ERROR(INVALID_ARGUMENT, "the coordinates and batch dims of 'indices' are %" PRId64 ", but 'data' has rank %d", skip, data->rank);
-  if (rank > MAX_RANK) return ERROR(NOT_IMPLEMENTED, "the result would have rank %" PRId64 "; ortcore's tensors have at most %d", rank, MAX_RANK);
+  if (skip < 0 || skip > data->rank)
+    return ERROR(INVALID_ARGUMENT, "the coordinates and batch dims of 'indices' are %" PRId64 ", but 'data' has rank %d", skip, data->rank);
+  if (rank > MAX_RANK)
+    return ERROR(NOT_IMPLEMENTED, "the result would have rank %" PRId64 "; ortcore's tensors have at most %d", rank, MAX_RANK);
   dim dims[MAX_RANK];
   int n = 0;
   for (int d = 0; d < indices->rank - 1; ++d) dims[n++] = indices->dims[d];
@@ -122,7 +129,8 @@ static status scatter_nd_run(kernel_ctx *k) {
   for (int d = 0; d < indices->rank - 1; ++d) want[n++] = indices->dims[d];
   for (int d = m.coordinates; d < data->rank; ++d) want[n++] = data->dims[d];
   if (!dims_equal(updates->rank, updates->dims, n, want))
-    return ERROR(INVALID_ARGUMENT, "'updates' has shape %s, but the shapes of 'indices' and 'data' ask for %s", dims_format(a, sizeof a, updates->rank, updates->dims),
+    return ERROR(INVALID_ARGUMENT, "'updates' has shape %s, but the shapes of 'indices' and 'data' ask for %s",
+                 dims_format(a, sizeof a, updates->rank, updates->dims),
                  dims_format(b, sizeof b, n, want));
   tensor *out;
   TRY(kernel_output_like(k, 0, data, &out));
@@ -140,14 +148,16 @@ static status scatter_nd_run(kernel_ctx *k) {
   return OK;
 }
 
-#define GATHER_ND .signature = "data:T indices:i64 -> output:T", .T = TS_WHOLE, .infer = gather_nd_infer, .prepare = nd_prepare, .run = gather_nd_run
-#define SCATTER_ND .signature = "data:T indices:i64 updates:T -> output:T", .T = TS_WHOLE, .inplace = 1, .prepare = nd_prepare, .run = scatter_nd_run
+#define GATHER_ND .signature = "data:T indices:i64 -> output:T", .T = TS_WHOLE, .infer = gather_nd_infer, .prepare = nd_prepare, \
+  .run = gather_nd_run
+#define SCATTER_ND .signature = "data:T indices:i64 updates:T -> output:T", .T = TS_WHOLE, .inplace = 1, .prepare = nd_prepare, \
+  .run = scatter_nd_run
 
 OP_FAMILY(nd) = {
   {.name = "GatherND", .since = 11, GATHER_ND},
   {.name = "GatherND", .since = 12, GATHER_ND},
-  {.name = "GatherND", .domain = "com.microsoft", .since = 1, .signature = "data:T indices:T1 -> output:T", .T = TS_WHOLE, .T1 = TS_INDEX, .infer = gather_nd_infer,
-   .prepare = nd_prepare, .run = gather_nd_run},
+  {.name = "GatherND", .domain = "com.microsoft", .since = 1, .signature = "data:T indices:T1 -> output:T", .T = TS_WHOLE, .T1 = TS_INDEX,
+   .infer = gather_nd_infer, .prepare = nd_prepare, .run = gather_nd_run},
   {.name = "ScatterND", .since = 11, SCATTER_ND},
   {.name = "ScatterND", .since = 16, SCATTER_ND},
   {.name = "ScatterND", .since = 18, SCATTER_ND},

@@ -36,7 +36,8 @@ static status onehot_prepare(prepare_ctx *c, void **out_params) {
 }
 
 static status onehot_dims(int64_t at, int rank, const dim *indices, dim depth, int *out_axis, dim *out) {
-  if (rank == MAX_RANK) return ERROR(NOT_IMPLEMENTED, "the result would have rank %d; ortcore's tensors have at most %d", rank + 1, MAX_RANK);
+  if (rank == MAX_RANK)
+    return ERROR(NOT_IMPLEMENTED, "the result would have rank %d; ortcore's tensors have at most %d", rank + 1, MAX_RANK);
   TRY(axis_normalise(at, rank + 1, "axis", out_axis));
   for (int d = 0; d <= rank; ++d) out[d] = d < *out_axis ? indices[d] : d == *out_axis ? depth : indices[d - 1];
   return OK;
@@ -75,13 +76,15 @@ static status onehot_run(kernel_ctx *k) {
   copy_strided(k->threads, &fill);
   for (int64_t i = 0; i < indices->count; ++i) {
     int64_t index = numeric_at(indices, i);
-    if (index >= -depth && index < depth) move_block((char *)out->data + ((i / inner * depth + index_wrap(index, depth)) * inner + i % inner) * width, on, width);
+    if (index >= -depth && index < depth)
+      move_block((char *)out->data + ((i / inner * depth + index_wrap(index, depth)) * inner + i % inner) * width, on, width);
   }
   tensor_moved(out);
   return OK;
 }
 
-#define ONEHOT .signature = "indices:T1 depth:T2 values:T3 -> output:T3", .T1 = TS_NUMERIC, .T2 = TS_NUMERIC, .T3 = TS_WHOLE, .infer = onehot_infer, .prepare = onehot_prepare, .run = onehot_run
+#define ONEHOT .signature = "indices:T1 depth:T2 values:T3 -> output:T3", .T1 = TS_NUMERIC, .T2 = TS_NUMERIC, .T3 = TS_WHOLE, \
+  .infer = onehot_infer, .prepare = onehot_prepare, .run = onehot_run
 
 OP_FAMILY(onehot) = {
   {.name = "OneHot", .since = 9, ONEHOT},

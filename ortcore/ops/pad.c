@@ -26,7 +26,8 @@ static inline int64_t pad_source(pad_mode mode, int64_t i, int64_t n) {
 static status pad_axis_make(pad_mode mode, int axis, int64_t n, int64_t before, int64_t after, pad_axis *a) {
   int64_t first = before < 0 ? -before : 0, crop = after < 0 ? -after : 0;
   if (before == INT64_MIN || after == INT64_MIN || first > n || crop > n - first)
-    return ERROR(INVALID_ARGUMENT, "the pads %" PRId64 " and %" PRId64 " remove more than the %" PRId64 " elements of axis %d", before, after, n, axis);
+    return ERROR(INVALID_ARGUMENT, "the pads %" PRId64 " and %" PRId64 " remove more than the %" PRId64 " elements of axis %d", before,
+                 after, n, axis);
   *a = (pad_axis){before < 0 ? 0 : before, first, n - first - crop, 0};
   if (checked_add(a->n, a->before, &a->out) || checked_add(a->out, after < 0 ? 0 : after, &a->out))
     return ERROR(INVALID_ARGUMENT, "the pads %" PRId64 " and %" PRId64 " make axis %d too large", before, after, axis);
@@ -93,7 +94,8 @@ static void pad_range(void *context, int64_t begin, int64_t end) {
       pad_fill(to + (a.before + a.n) * block, j, (a.out - a.before - a.n) * j->block);
     } else {
       for (int64_t i = 0; i < a.before; ++i) move_block(to + i * block, from + pad_source(j->mode, i - a.before, a.n) * block, block);
-      for (int64_t i = a.before + a.n; i < a.out; ++i) move_block(to + i * block, from + pad_source(j->mode, i - a.before, a.n) * block, block);
+      for (int64_t i = a.before + a.n; i < a.out; ++i)
+        move_block(to + i * block, from + pad_source(j->mode, i - a.before, a.n) * block, block);
     }
   }
 }
@@ -106,7 +108,8 @@ static void pad_packed(const pad_job *j, int64_t rows) {
     for (int64_t i = 0; i < a.out; ++i) {
       int64_t p = source < 0 ? -1 : pad_source(j->mode, i - a.before, a.n);
       for (int64_t b = 0; b < j->block; ++b, ++at)
-        packed_put((uint8_t *)j->to, at, j->bits, p < 0 ? packed_get(j->value, 0, j->bits) : packed_get((const uint8_t *)j->from, source + (a.first + p) * j->block + b, j->bits));
+        packed_put((uint8_t *)j->to, at, j->bits,
+                   p < 0 ? packed_get(j->value, 0, j->bits) : packed_get((const uint8_t *)j->from, source + (a.first + p) * j->block + b, j->bits));
     }
   }
 }
@@ -163,11 +166,15 @@ static status pad_prepare(prepare_ctx *c, void **out_params) {
 /* Spreads the lists over all axes: begins at out[0..rank), ends at out[rank..2 rank). */
 static status pad_spread(const integers *pads, integers *axes, int rank, int64_t *out) {
   if (!axes) {
-    if (pads->count != 2 * rank) return ERROR(INVALID_ARGUMENT, "'pads' has %d entries, but an input of rank %d needs %d: all begins, then all ends", pads->count, rank, 2 * rank);
+    if (pads->count != 2 * rank)
+      return ERROR(INVALID_ARGUMENT, "'pads' has %d entries, but an input of rank %d needs %d: all begins, then all ends", pads->count,
+                   rank, 2 * rank);
     memcpy(out, pads->at, sizeof(int64_t) * 2 * (size_t)rank);
     return OK;
   }
-  if (pads->count != 2 * axes->count) return ERROR(INVALID_ARGUMENT, "'pads' has %d entries, but %d axes need %d: all begins, then all ends", pads->count, axes->count, 2 * axes->count);
+  if (pads->count != 2 * axes->count)
+    return ERROR(INVALID_ARGUMENT, "'pads' has %d entries, but %d axes need %d: all begins, then all ends", pads->count, axes->count,
+                 2 * axes->count);
   TRY(axes_normalise(axes, rank, "axes"));
   memset(out, 0, sizeof(int64_t) * 2 * (size_t)rank);
   for (int i = 0; i < axes->count; ++i) {
@@ -292,6 +299,6 @@ OP_FAMILY(pad) = {
   {.name = "Pad", .since = 11, .signature = "data:T pads:i64 constant_value:T? -> output:T", PAD},
   {.name = "Pad", .since = 18, .signature = "data:T pads:i64 constant_value:T? axes:T1? -> output:T", PAD},
   {.name = "Pad", .domain = "com.microsoft", .since = 1, .signature = "data:T pads:i64 value:T? -> output:T", PAD},
-  {.name = "CenterCropPad", .since = 18, .signature = "input_data:T shape:T1 -> output_data:T", .T = TS_WHOLE, .T1 = TS_INDEX, .infer = center_infer, .prepare = center_prepare,
-   .run = center_run},
+  {.name = "CenterCropPad", .since = 18, .signature = "input_data:T shape:T1 -> output_data:T", .T = TS_WHOLE, .T1 = TS_INDEX,
+   .infer = center_infer, .prepare = center_prepare, .run = center_run},
   {0}};

@@ -17,9 +17,11 @@ status scatter_reduction(const node *n, dtype type, combine *out_how, combine_fn
   text reduction = attr_string_or(n, "reduction", "none");
   *out_how = COMBINE_NONE;
   while (*out_how <= COMBINE_MIN && strcmp(names[*out_how], reduction.data) != 0) ++*out_how;
-  if (*out_how > COMBINE_MIN) return ERROR(INVALID_GRAPH, "attribute 'reduction' is '%s', but must be none, add, mul, max or min", reduction.data);
+  if (*out_how > COMBINE_MIN)
+    return ERROR(INVALID_GRAPH, "attribute 'reduction' is '%s', but must be none, add, mul, max or min", reduction.data);
   *out_fn = combine_for(*out_how, type);
-  if (*out_how != COMBINE_NONE && !*out_fn) return ERROR(NOT_IMPLEMENTED, "reduction '%s' is not defined for elements of type %s", reduction.data, dtype_name(type));
+  if (*out_how != COMBINE_NONE && !*out_fn)
+    return ERROR(NOT_IMPLEMENTED, "reduction '%s' is not defined for elements of type %s", reduction.data, dtype_name(type));
   return OK;
 }
 
@@ -72,7 +74,8 @@ static status scatter_run(kernel_ctx *k) {
   TRY(axis_normalise(p->axis, data->rank, "axis", &s.axis));
   TRY(elements_check(data, indices, s.axis));
   if (!dims_equal(indices->rank, indices->dims, updates->rank, updates->dims))
-    return ERROR(INVALID_ARGUMENT, "'indices' has shape %s, but 'updates' has shape %s; they must agree", dims_format(a, sizeof a, indices->rank, indices->dims),
+    return ERROR(INVALID_ARGUMENT, "'indices' has shape %s, but 'updates' has shape %s; they must agree",
+                 dims_format(a, sizeof a, indices->rank, indices->dims),
                  dims_format(b, sizeof b, updates->rank, updates->dims));
   TRY(kernel_output_like(k, 0, data, &out));
   if (!out || out->count == 0) return OK;
@@ -101,7 +104,8 @@ static status cache_prepare(prepare_ctx *c, void **out_params) {
   p->axis = attr_int_or(c->node, "axis", -2);
   p->circular = strcmp(mode.data, "circular") == 0;
   *out_params = p;
-  if (!p->circular && strcmp(mode.data, "linear") != 0) return ERROR(INVALID_GRAPH, "attribute 'mode' is '%s', but must be linear or circular", mode.data);
+  if (!p->circular && strcmp(mode.data, "linear") != 0)
+    return ERROR(INVALID_GRAPH, "attribute 'mode' is '%s', but must be linear or circular", mode.data);
   return OK;
 }
 
@@ -112,16 +116,20 @@ static status cache_check(const cache_params *p, const tensor *cache, const tens
   if (axis == 0) return ERROR(INVALID_ARGUMENT, "attribute 'axis' is the batch axis 0; it must name the sequence axis");
   bool fits = update->rank == cache->rank;
   for (int d = 0; fits && d < cache->rank; ++d) fits = d == axis ? update->dims[d] <= cache->dims[d] : update->dims[d] == cache->dims[d];
-  if (!fits) return ERROR(INVALID_ARGUMENT, "'update' of shape %s does not fit 'past_cache' of shape %s: they may differ only on axis %d, where 'update' is no longer",
+  if (!fits)
+    return ERROR(INVALID_ARGUMENT, "'update' of shape %s does not fit 'past_cache' of shape %s: they may differ only on axis %d, where "
+                                   "'update' is no longer",
                           dims_format(a, sizeof a, update->rank, update->dims), dims_format(b, sizeof b, cache->rank, cache->dims), axis);
   if (!at) return OK;
   if (at->rank != 1 || at->count != cache->dims[0])
-    return ERROR(INVALID_ARGUMENT, "'write_indices' has shape %s, but must hold one index for each of the %" PRId64 " samples", dims_format(a, sizeof a, at->rank, at->dims), cache->dims[0]);
+    return ERROR(INVALID_ARGUMENT, "'write_indices' has shape %s, but must hold one index for each of the %" PRId64 " samples",
+                 dims_format(a, sizeof a, at->rank, at->dims), cache->dims[0]);
   for (int64_t i = 0; i < at->count; ++i) {
     int64_t first = integer_at(at, i), room = cache->dims[axis] - (p->circular ? 1 : update->dims[axis]);
     if (first < 0 || (!p->circular && first > room))
-      return ERROR(INVALID_ARGUMENT, "write index %" PRId64 " of sample %" PRId64 " is out of range: %" PRId64 " rows into a cache of %" PRId64 " may start at 0 to %" PRId64, first, i,
-                   update->dims[axis], cache->dims[axis], room);
+      return ERROR(INVALID_ARGUMENT,
+                   "write index %" PRId64 " of sample %" PRId64 " is out of range: %" PRId64 " rows into a cache of %" PRId64
+                   " may start at 0 to %" PRId64, first, i, update->dims[axis], cache->dims[axis], room);
   }
   return OK;
 }
@@ -135,8 +143,10 @@ static status cache_run(kernel_ctx *k) {
   TRY(kernel_output_like(k, 0, cache, &out));
   if (!out || out->count == 0) return OK;
   if (out->data != cache->data) copy_bytes(k->threads, out->data, cache->data, tensor_bytes(cache));
-  int64_t length = cache->dims[axis], rows = update->dims[axis], inner = dims_product(cache->dims, axis + 1, cache->rank), middle = dims_product(cache->dims, 1, axis);
-  strided_copy c = {.bits = dtype_bits(cache->type), .rank = 2, .to = out->data, .from = update->data, .to_strides = {length * inner, 1}, .from_strides = {rows * inner, 1}, .dims[0] = middle};
+  int64_t length = cache->dims[axis], rows = update->dims[axis], inner = dims_product(cache->dims, axis + 1, cache->rank),
+    middle = dims_product(cache->dims, 1, axis);
+  strided_copy c = {.bits = dtype_bits(cache->type), .rank = 2, .to = out->data, .from = update->data, .to_strides = {length * inner, 1},
+                    .from_strides = {rows * inner, 1}, .dims[0] = middle};
   for (int64_t sample = 0; sample < cache->dims[0]; ++sample) {
     int64_t first = (at ? integer_at(at, sample) : 0) % length, before_end = rows < length - first ? rows : length - first;
     c.to_offset = (sample * middle * length + first) * inner;
@@ -152,7 +162,8 @@ static status cache_run(kernel_ctx *k) {
   return OK;
 }
 
-#define SCATTER .signature = "data:T indices:T1 updates:T -> output:T", .T = TS_WHOLE, .T1 = TS_INDEX, .inplace = 1, .prepare = scatter_prepare, .run = scatter_run
+#define SCATTER .signature = "data:T indices:T1 updates:T -> output:T", .T = TS_WHOLE, .T1 = TS_INDEX, .inplace = 1, \
+  .prepare = scatter_prepare, .run = scatter_run
 
 OP_FAMILY(scatter) = {
   {.name = "Scatter", .since = 9, SCATTER},
@@ -160,5 +171,6 @@ OP_FAMILY(scatter) = {
   {.name = "ScatterElements", .since = 11, SCATTER},
   {.name = "ScatterElements", .since = 16, SCATTER},
   {.name = "ScatterElements", .since = 18, SCATTER},
-  {.name = "TensorScatter", .since = 24, .signature = "past_cache:T update:T write_indices:i64? -> present_cache:T", .T = TS_ALL, .inplace = 1, .prepare = cache_prepare, .run = cache_run},
+  {.name = "TensorScatter", .since = 24, .signature = "past_cache:T update:T write_indices:i64? -> present_cache:T", .T = TS_ALL,
+   .inplace = 1, .prepare = cache_prepare, .run = cache_run},
   {0}};

@@ -48,7 +48,8 @@ static status compress_run(kernel_ctx *k) {
   tensor *out;
   TRY(kernel_output(k, 0, rank, dims, &out));
   if (!out || out->count == 0) return OK;
-  int64_t outer = p->has_axis ? dims_product(in->dims, 0, axis) : 1, block = (p->has_axis ? dims_product(in->dims, axis + 1, in->rank) : 1) * tensor_width(in);
+  int64_t outer = p->has_axis ? dims_product(in->dims, 0, axis) : 1,
+    block = (p->has_axis ? dims_product(in->dims, axis + 1, in->rank) : 1) * tensor_width(in);
   char *to = out->data;
   for (int64_t o = 0; o < outer; ++o) {
     const char *from = (const char *)in->data + o * n * block;
@@ -121,7 +122,8 @@ static status reverse_prepare(prepare_ctx *c, void **out_params) {
   p->batch = attr_int_or(c->node, "batch_axis", 1);
   *out_params = p;
   if (p->time == p->batch || p->time < 0 || p->time > 1 || p->batch < 0 || p->batch > 1)
-    return ERROR(INVALID_GRAPH, "attributes 'time_axis' and 'batch_axis' must be 0 and 1 in either order, but are %" PRId64 " and %" PRId64, p->time, p->batch);
+    return ERROR(INVALID_GRAPH, "attributes 'time_axis' and 'batch_axis' must be 0 and 1 in either order, but are %" PRId64 " and %" PRId64,
+                 p->time, p->batch);
   return OK;
 }
 
@@ -131,14 +133,18 @@ static status reverse_run(kernel_ctx *k) {
   if (in->rank < 2) return ERROR(INVALID_ARGUMENT, "'input' must have at least rank 2 (time and batch), but has rank %d", in->rank);
   int64_t steps = in->dims[p->time], samples = in->dims[p->batch];
   if (lengths->rank != 1 || lengths->count != samples)
-    return ERROR(INVALID_ARGUMENT, "'sequence_lens' must be a list of %" PRId64 " lengths, one for each sample, but has %" PRId64 " elements and rank %d", samples, lengths->count, lengths->rank);
+    return ERROR(INVALID_ARGUMENT,
+                 "'sequence_lens' must be a list of %" PRId64 " lengths, one for each sample, but has %" PRId64 " elements and rank %d",
+                 samples, lengths->count, lengths->rank);
   for (int64_t b = 0; b < samples; ++b)
     if (integer_at(lengths, b) < 0 || integer_at(lengths, b) > steps)
-      return ERROR(INVALID_ARGUMENT, "entry %" PRId64 " of 'sequence_lens' is %" PRId64 ", but a sequence has 0 to %" PRId64 " steps", b, integer_at(lengths, b), steps);
+      return ERROR(INVALID_ARGUMENT, "entry %" PRId64 " of 'sequence_lens' is %" PRId64 ", but a sequence has 0 to %" PRId64 " steps", b,
+                   integer_at(lengths, b), steps);
   tensor *out;
   TRY(kernel_output_like(k, 0, in, &out));
   if (!out || out->count == 0) return OK;
-  int64_t block = dims_product(in->dims, 2, in->rank) * tensor_width(in), time_stride = (p->time ? 1 : samples) * block, batch_stride = (p->time ? steps : 1) * block;
+  int64_t block = dims_product(in->dims, 2, in->rank) * tensor_width(in), time_stride = (p->time ? 1 : samples) * block,
+    batch_stride = (p->time ? steps : 1) * block;
   for (int64_t b = 0; b < samples; ++b) {
     int64_t length = integer_at(lengths, b);
     char *to = (char *)out->data + b * batch_stride;
@@ -170,7 +176,8 @@ static void trilu_range(void *context, int64_t begin, int64_t end) {
     int64_t edge = row % t->rows + t->diagonal + (t->upper ? 0 : 1), at = edge < 0 ? 0 : edge > t->columns ? t->columns : edge;
     int64_t first = t->upper ? at : 0, last = t->upper ? t->columns : at, base = row * t->columns;
     memset(t->to + base * t->width, 0, (size_t)(first * t->width));
-    if (t->to != t->from) memcpy(t->to + (base + first) * t->width, t->from + (base + first) * t->width, (size_t)((last - first) * t->width));
+    if (t->to != t->from)
+      memcpy(t->to + (base + first) * t->width, t->from + (base + first) * t->width, (size_t)((last - first) * t->width));
     memset(t->to + (base + last) * t->width, 0, (size_t)((t->columns - last) * t->width));
   }
 }
@@ -178,12 +185,15 @@ static void trilu_range(void *context, int64_t begin, int64_t end) {
 static status trilu_run(kernel_ctx *k) {
   const trilu_params *p = k->params;
   const tensor *in = k->in[0], *diagonal = kernel_in(k, 1);
-  if (in->rank < 2) return ERROR(INVALID_ARGUMENT, "'input' must have at least rank 2 (it is a matrix or a batch of them), but has rank %d", in->rank);
-  if (diagonal && diagonal->count != 1) return ERROR(INVALID_ARGUMENT, "'k' must be one number, but has %" PRId64 " elements", diagonal->count);
+  if (in->rank < 2)
+    return ERROR(INVALID_ARGUMENT, "'input' must have at least rank 2 (it is a matrix or a batch of them), but has rank %d", in->rank);
+  if (diagonal && diagonal->count != 1)
+    return ERROR(INVALID_ARGUMENT, "'k' must be one number, but has %" PRId64 " elements", diagonal->count);
   tensor *out;
   TRY(kernel_output_like(k, 0, in, &out));
   if (!out || out->count == 0) return OK;
-  trilu t = {out->data, in->data, p->upper, diagonal ? integer_at(diagonal, 0) : 0, in->dims[in->rank - 2], in->dims[in->rank - 1], tensor_width(in)};
+  trilu t = {out->data, in->data, p->upper, diagonal ? integer_at(diagonal, 0) : 0, in->dims[in->rank - 2], in->dims[in->rank - 1],
+             tensor_width(in)};
   int64_t far = t.rows > t.columns ? t.rows : t.columns;   /* a diagonal beyond the matrix is as good as one at its corner */
   t.diagonal = t.diagonal > far ? far : t.diagonal < -far ? -far : t.diagonal;
   parallel_for(k->threads, in->count / t.columns, move_grain(t.columns * t.width), trilu_range, &t);
@@ -191,14 +201,16 @@ static status trilu_run(kernel_ctx *k) {
   return OK;
 }
 
-#define COMPRESS .signature = "input:T condition:bool -> output:T", .T = TS_WHOLE, .infer = compress_infer, .prepare = compress_prepare, .run = compress_run
+#define COMPRESS .signature = "input:T condition:bool -> output:T", .T = TS_WHOLE, .infer = compress_infer, .prepare = compress_prepare, \
+  .run = compress_run
 #define TRILU .signature = "input:T k:i64? -> output:T", .T = TS_WHOLE & ~TS(STRING), .prepare = trilu_prepare, .run = trilu_run
 
 OP_FAMILY(select) = {
   {.name = "Compress", .since = 9, COMPRESS},
   {.name = "Compress", .since = 11, COMPRESS},
   {.name = "NonZero", .since = 9, .signature = "X:T -> Y:i64", .T = TS_WHOLE, .infer = nonzero_infer, .run = nonzero_run},
-  {.name = "ReverseSequence", .since = 10, .signature = "input:T sequence_lens:i64 -> Y:T", .T = TS_WHOLE, .prepare = reverse_prepare, .run = reverse_run},
+  {.name = "ReverseSequence", .since = 10, .signature = "input:T sequence_lens:i64 -> Y:T", .T = TS_WHOLE, .prepare = reverse_prepare,
+   .run = reverse_run},
   {.name = "Trilu", .since = 14, TRILU},
   {.name = "Trilu", .domain = "com.microsoft", .since = 1, TRILU},
   {0}};

@@ -10,14 +10,17 @@ static status read_position(const tensor *t, int64_t items, int64_t limit, int64
   if (t->count != 1) return ERROR(INVALID_ARGUMENT, "'position' must be one number, but has %" PRId64 " elements", t->count);
   int64_t position = integer_at(t, 0), at = index_wrap(position, items);
   if (at < 0 || at >= limit)
-    return ERROR(INVALID_ARGUMENT, "position %" PRId64 " is out of range: the sequence has %" PRId64 " items, so positions go from %" PRId64 " to %" PRId64, position, items, -items, limit - 1);
+    return ERROR(INVALID_ARGUMENT,
+                 "position %" PRId64 " is out of range: the sequence has %" PRId64 " items, so positions go from %" PRId64 " to %" PRId64,
+                 position, items, -items, limit - 1);
   *out = at;
   return OK;
 }
 
 static status input_sequence(const kernel_ctx *k, ortc_value **out) {
   *out = kernel_in_value(k, 0);
-  if (!*out || (*out)->kind != ORTC_VALUE_SEQUENCE) return ERROR(INVALID_ARGUMENT, "'input_sequence' is not a sequence, but %s", ort_value_kind_name(*out));
+  if (!*out || (*out)->kind != ORTC_VALUE_SEQUENCE)
+    return ERROR(INVALID_ARGUMENT, "'input_sequence' is not a sequence, but %s", ort_value_kind_name(*out));
   return OK;
 }
 
@@ -155,7 +158,8 @@ static status count_parts(const tensor *split, int64_t n, int axis, int64_t *out
     if (size > left) return ERROR(INVALID_ARGUMENT, "the sizes in 'split' sum to more than the %" PRId64 " elements of axis %d", n, axis);
     left -= size;
   }
-  if (left) return ERROR(INVALID_ARGUMENT, "the sizes in 'split' sum to %" PRId64 ", but axis %d has %" PRId64 " elements", n - left, axis, n);
+  if (left)
+    return ERROR(INVALID_ARGUMENT, "the sizes in 'split' sum to %" PRId64 ", but axis %d has %" PRId64 " elements", n - left, axis, n);
   *out = split->count;
   return OK;
 }
@@ -167,7 +171,8 @@ static status split_one(kernel_ctx *k, const tensor *in, int axis, split_part pa
     if (d != axis || !drop_axis) dims[rank++] = d == axis ? part.size : in->dims[d];
   TRY(ort_value_create_tensor(NULL, in->type, rank, dims, out));
   strided_copy c = {.bits = dtype_bits(in->type), .rank = 2, .to = (*out)->view.data, .from = in->data, .from_offset = part.begin * inner,
-                    .dims = {dims_product(in->dims, 0, axis), part.size * inner}, .from_strides = {in->dims[axis] * inner, 1}, .to_strides = {part.size * inner, 1}};
+                    .dims = {dims_product(in->dims, 0, axis), part.size * inner}, .from_strides = {in->dims[axis] * inner, 1},
+                      .to_strides = {part.size * inner, 1}};
   copy_strided(k->threads, &c);
   tensor_moved(&(*out)->view);
   return OK;
@@ -262,18 +267,26 @@ static status optional_has_run(kernel_ctx *k) {
 #define SEQUENCE .T = TS_ALL, .T1 = TS_INDEX, .flags = OP_VALUES
 
 OP_FAMILY(sequence) = {
-  {.name = "SequenceConstruct", .since = 11, .signature = "inputs:T* -> output_sequence:seq(T)", SEQUENCE, .infer = sequence_infer, .run = sequence_construct_run},
-  {.name = "SequenceEmpty", .since = 11, .signature = "-> output:seq(T)", SEQUENCE, .infer = sequence_empty_infer, .run = sequence_empty_run},
-  {.name = "SequenceInsert", .since = 11, .signature = "input_sequence:seq(T) tensor:T position:T1? -> output_sequence:seq(T)", SEQUENCE, .infer = sequence_infer,
-   .run = sequence_insert_run},
-  {.name = "SequenceErase", .since = 11, .signature = "input_sequence:seq(T) position:T1? -> output_sequence:seq(T)", SEQUENCE, .infer = sequence_infer, .run = sequence_erase_run},
-  {.name = "SequenceAt", .since = 11, .signature = "input_sequence:seq(T) position:T1 -> tensor:T", SEQUENCE, .infer = sequence_infer, .run = sequence_at_run},
-  {.name = "SequenceLength", .since = 11, .signature = "input_sequence:seq(T) -> length:i64", SEQUENCE, .infer = scalar_infer, .run = sequence_length_run},
-  {.name = "SplitToSequence", .since = 11, .signature = "input:T split:T1? -> output_sequence:seq(T)", SEQUENCE, .infer = sequence_infer, .prepare = split_prepare,
-   .run = split_to_sequence_run},
-  {.name = "ConcatFromSequence", .since = 11, .signature = "input_sequence:seq(T) -> concat_result:T", SEQUENCE, .infer = sequence_infer, .prepare = join_prepare,
-   .run = concat_from_sequence_run},
-  {.name = "Optional", .since = 15, .signature = "input:any? -> output:any", .flags = OP_VALUES, .infer = optional_infer, .run = optional_run},
-  {.name = "OptionalHasElement", .since = 15, .signature = "input:any? -> output:bool", .flags = OP_VALUES, .infer = scalar_infer, .run = optional_has_run},
-  {.name = "OptionalGetElement", .since = 15, .signature = "input:any -> output:any", .flags = OP_VALUES, .infer = optional_get_infer, .run = optional_get_run},
+  {.name = "SequenceConstruct", .since = 11, .signature = "inputs:T* -> output_sequence:seq(T)", SEQUENCE, .infer = sequence_infer,
+   .run = sequence_construct_run},
+  {.name = "SequenceEmpty", .since = 11, .signature = "-> output:seq(T)", SEQUENCE, .infer = sequence_empty_infer,
+   .run = sequence_empty_run},
+  {.name = "SequenceInsert", .since = 11, .signature = "input_sequence:seq(T) tensor:T position:T1? -> output_sequence:seq(T)", SEQUENCE,
+   .infer = sequence_infer, .run = sequence_insert_run},
+  {.name = "SequenceErase", .since = 11, .signature = "input_sequence:seq(T) position:T1? -> output_sequence:seq(T)", SEQUENCE,
+   .infer = sequence_infer, .run = sequence_erase_run},
+  {.name = "SequenceAt", .since = 11, .signature = "input_sequence:seq(T) position:T1 -> tensor:T", SEQUENCE, .infer = sequence_infer,
+   .run = sequence_at_run},
+  {.name = "SequenceLength", .since = 11, .signature = "input_sequence:seq(T) -> length:i64", SEQUENCE, .infer = scalar_infer,
+   .run = sequence_length_run},
+  {.name = "SplitToSequence", .since = 11, .signature = "input:T split:T1? -> output_sequence:seq(T)", SEQUENCE, .infer = sequence_infer,
+   .prepare = split_prepare, .run = split_to_sequence_run},
+  {.name = "ConcatFromSequence", .since = 11, .signature = "input_sequence:seq(T) -> concat_result:T", SEQUENCE, .infer = sequence_infer,
+   .prepare = join_prepare, .run = concat_from_sequence_run},
+  {.name = "Optional", .since = 15, .signature = "input:any? -> output:any", .flags = OP_VALUES, .infer = optional_infer,
+   .run = optional_run},
+  {.name = "OptionalHasElement", .since = 15, .signature = "input:any? -> output:bool", .flags = OP_VALUES, .infer = scalar_infer,
+   .run = optional_has_run},
+  {.name = "OptionalGetElement", .since = 15, .signature = "input:any -> output:any", .flags = OP_VALUES, .infer = optional_get_infer,
+   .run = optional_get_run},
   {0}};

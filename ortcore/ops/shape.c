@@ -57,7 +57,10 @@ static status size_run(kernel_ctx *k) {
 }
 
 OP_FAMILY(shape) = {
-  {.name = "Shape", .since = 1, .signature = "data:T -> shape:i64", .T = TS_ALL, .flags = OP_SHAPE_ONLY, .infer = shape_infer, .prepare = shape_prepare, .run = shape_run},
-  {.name = "Shape", .since = 15, .signature = "data:T -> shape:i64", .T = TS_ALL, .flags = OP_SHAPE_ONLY, .infer = shape_infer, .prepare = shape_prepare, .run = shape_run},
-  {.name = "Size", .since = 1, .signature = "data:T -> size:i64", .T = TS_ALL, .flags = OP_SHAPE_ONLY, .infer = size_infer, .run = size_run},
+  {.name = "Shape", .since = 1, .signature = "data:T -> shape:i64", .T = TS_ALL, .flags = OP_SHAPE_ONLY, .infer = shape_infer,
+   .prepare = shape_prepare, .run = shape_run},
+  {.name = "Shape", .since = 15, .signature = "data:T -> shape:i64", .T = TS_ALL, .flags = OP_SHAPE_ONLY, .infer = shape_infer,
+   .prepare = shape_prepare, .run = shape_run},
+  {.name = "Size", .since = 1, .signature = "data:T -> size:i64", .T = TS_ALL, .flags = OP_SHAPE_ONLY, .infer = size_infer,
+   .run = size_run},
   {0}};

@@ -65,14 +65,16 @@ static status slice_infer(infer_ctx *c) {
   if (c->op->since < 10) {
     TRY(slice_attributes(c->node, &s, &has_axes));
   } else {
-    rest_known = integers_from_fact(c->in[1], &s.starts) & integers_from_fact(c->in[2], &s.ends) & (!steps || integers_from_fact(steps, &s.steps));
+    rest_known = integers_from_fact(c->in[1], &s.starts) && integers_from_fact(c->in[2], &s.ends);
+    rest_known = rest_known && (!steps || integers_from_fact(steps, &s.steps));
     axes_known = !axes || integers_from_fact(axes, &s.axes);
   }
   dim dims[MAX_RANK];
   for (int d = 0; d < data->rank; ++d) dims[d] = axes_known ? data->dims[d] : DIM_UNKNOWN;
   if (axes_known && rest_known) {
     TRY(slice_complete(&s, data->rank, has_axes, steps != NULL));
-    for (int i = 0; i < s.axes.count; ++i) dims[s.axes.at[i]] = slice_dim(data->dims[s.axes.at[i]], s.starts.at[i], s.ends.at[i], s.steps.at[i]);
+    for (int i = 0; i < s.axes.count; ++i)
+      dims[s.axes.at[i]] = slice_dim(data->dims[s.axes.at[i]], s.starts.at[i], s.ends.at[i], s.steps.at[i]);
   } else if (axes_known) {                                 /* the axes that are touched, at least */
     int64_t touched = has_axes ? s.axes.count : integers_count(c->in[1]) >= 0 ? integers_count(c->in[1]) : data->rank;
     if (has_axes) TRY(axes_normalise(&s.axes, data->rank, "axes"));

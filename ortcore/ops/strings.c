@@ -77,7 +77,8 @@ static status normalizer_prepare(prepare_ctx *c, void **out_params) {
   text action = attr_string_or(c->node, "case_change_action", "NONE"), locale = attr_string_or(c->node, "locale", "");
   p->action = strcmp(action.data, "LOWER") == 0 ? CASE_LOWER : strcmp(action.data, "UPPER") == 0 ? CASE_UPPER : CASE_NONE;
   p->case_sensitive = attr_int_or(c->node, "is_case_sensitive", 0) != 0;
-  if (p->action == CASE_NONE && strcmp(action.data, "NONE") != 0) return ERROR(INVALID_GRAPH, "attribute 'case_change_action' is '%s', but must be NONE, LOWER or UPPER", action.data);
+  if (p->action == CASE_NONE && strcmp(action.data, "NONE") != 0)
+    return ERROR(INVALID_GRAPH, "attribute 'case_change_action' is '%s', but must be NONE, LOWER or UPPER", action.data);
   /* The model's locale where the system has it; else one that knows the letters of all scripts. */
   if (locale.bytes) p->locale = newlocale(LC_CTYPE_MASK, locale.data, (locale_t)0);
   if (!p->locale) p->locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
@@ -118,7 +119,9 @@ static bool is_stopword(const normalizer_params *p, const rcstr *s, char *buffer
 static status normalizer_run(kernel_ctx *k) {
   const normalizer_params *p = k->params;
   const tensor *x = k->in[0];
-  if (x->rank != 1 && (x->rank != 2 || x->dims[0] != 1)) return ERROR(INVALID_ARGUMENT, "'X' must have shape [C] or [1,C], but has rank %d%s", x->rank, x->rank == 2 ? " and more than one row" : "");
+  if (x->rank != 1 && (x->rank != 2 || x->dims[0] != 1))
+    return ERROR(INVALID_ARGUMENT, "'X' must have shape [C] or [1,C], but has rank %d%s", x->rank,
+                 x->rank == 2 ? " and more than one row" : "");
   char *buffer;
   uint8_t *keep;
   TRY(kernel_scratch(k, 4 * longest_of(x) + 1, (void **)&buffer));
@@ -160,7 +163,8 @@ static status concat_run(kernel_ctx *k) {
   for (int d = 0; d < rank; ++d) {
     int64_t n = d < rank - x->rank ? 1 : x->dims[d - (rank - x->rank)], m = d < rank - y->rank ? 1 : y->dims[d - (rank - y->rank)];
     if (n != m && n != 1 && m != 1)
-      return ERROR(INVALID_ARGUMENT, "shapes %s of 'X' and %s of 'Y' cannot be broadcast", dims_format(a, sizeof a, x->rank, x->dims), dims_format(b, sizeof b, y->rank, y->dims));
+      return ERROR(INVALID_ARGUMENT, "shapes %s of 'X' and %s of 'Y' cannot be broadcast", dims_format(a, sizeof a, x->rank, x->dims),
+                   dims_format(b, sizeof b, y->rank, y->dims));
     dims[d] = n == 1 ? m : n;
   }
   tensor *out;
@@ -244,7 +248,8 @@ static int64_t count_pieces(const split_params *p, const rcstr *s) {
 static status split_run(kernel_ctx *k) {
   const split_params *p = k->params;
   const tensor *x = k->in[0];
-  if (x->rank == MAX_RANK) return ERROR(NOT_IMPLEMENTED, "the result would have rank %d; ortcore's tensors have at most %d", MAX_RANK + 1, MAX_RANK);
+  if (x->rank == MAX_RANK)
+    return ERROR(NOT_IMPLEMENTED, "the result would have rank %d; ortcore's tensors have at most %d", MAX_RANK + 1, MAX_RANK);
   int64_t dims[MAX_RANK], most = 0;
   for (int64_t i = 0; i < x->count; ++i) {
     int64_t n = count_pieces(p, string_at(x, i));
@@ -282,13 +287,16 @@ static status regex_run(kernel_ctx *k) {
   TRY(kernel_output_like(k, 0, x, &out));
   if (!out || out->count == 0) return OK;
   TRY(kernel_scratch(k, regex_memory(k->params), &memory));
-  for (int64_t i = 0; i < x->count; ++i) ((bool *)out->data)[i] = regex_full_match(k->params, rcstr_text(string_at(x, i)), rcstr_bytes(string_at(x, i)), memory);
+  for (int64_t i = 0; i < x->count; ++i)
+    ((bool *)out->data)[i] = regex_full_match(k->params, rcstr_text(string_at(x, i)), rcstr_bytes(string_at(x, i)), memory);
   return OK;
 }
 
 OP_FAMILY(strings) = {
-  {.name = "StringNormalizer", .since = 10, .signature = "X:str -> Y:str", .infer = normalizer_infer, .prepare = normalizer_prepare, .dispose = normalizer_dispose, .run = normalizer_run},
+  {.name = "StringNormalizer", .since = 10, .signature = "X:str -> Y:str", .infer = normalizer_infer, .prepare = normalizer_prepare,
+   .dispose = normalizer_dispose, .run = normalizer_run},
   {.name = "StringConcat", .since = 20, .signature = "X:str Y:str -> Z:str", .infer = concat_infer, .run = concat_run},
-  {.name = "StringSplit", .since = 20, .signature = "X:str -> Y:str Z:i64", .infer = split_infer, .prepare = split_prepare, .run = split_run},
+  {.name = "StringSplit", .since = 20, .signature = "X:str -> Y:str Z:i64", .infer = split_infer, .prepare = split_prepare,
+   .run = split_run},
   {.name = "RegexFullMatch", .since = 20, .signature = "X:str -> Y:bool", .prepare = regex_prepare, .run = regex_run},
   {0}};

@@ -33,7 +33,9 @@ static uint64_t hash_text(const char *s, size_t bytes) {
   return hash;
 }
 
-static uint64_t pool_hash(const tfidf_params *p, int64_t i) { return p->strings ? hash_text(p->strings[i].data, p->strings[i].bytes) : mix(1, (uint64_t)p->integers[i]); }
+static uint64_t pool_hash(const tfidf_params *p, int64_t i) {
+  return p->strings ? hash_text(p->strings[i].data, p->strings[i].bytes) : mix(1, (uint64_t)p->integers[i]);
+}
 
 static bool item_equal(const tfidf_params *p, int64_t pool, const tensor *x, int64_t i) {
   if (!p->strings) return p->integers[pool] == integer_at(x, i);
@@ -42,14 +44,19 @@ static bool item_equal(const tfidf_params *p, int64_t pool, const tensor *x, int
 }
 
 /* Fills the table with the grams of each length; `starts` says where in the pool those of length 1, 2, ... begin. */
-static status tfidf_fill(tfidf_params *p, int64_t pool_count, int64_t start_count, const int64_t *starts, int64_t index_count, const int64_t *indexes) {
+static status tfidf_fill(tfidf_params *p, int64_t pool_count, int64_t start_count, const int64_t *starts, int64_t index_count,
+                         const int64_t *indexes) {
   int64_t grams = 0;
   for (int64_t length = 1; length <= start_count; ++length) {
     int64_t begin = starts[length - 1], end = length < start_count ? starts[length] : pool_count;
     if (begin < 0 || end < begin || end > pool_count || (end - begin) % length)
-      return ERROR(INVALID_GRAPH, "attribute 'ngram_counts': grams of %" PRId64 " items cannot lie at %" PRId64 " to %" PRId64 " of a pool of %" PRId64, length, begin, end, pool_count);
+      return ERROR(INVALID_GRAPH,
+                   "attribute 'ngram_counts': grams of %" PRId64 " items cannot lie at %" PRId64 " to %" PRId64 " of a pool of %" PRId64,
+                   length, begin, end, pool_count);
     for (int64_t at = begin; at < end; at += length, ++grams) {
-      if (grams == index_count) return ERROR(INVALID_GRAPH, "attribute 'ngram_indexes' has %" PRId64 " entries, fewer than there are grams in the pool", index_count);
+      if (grams == index_count)
+        return ERROR(INVALID_GRAPH, "attribute 'ngram_indexes' has %" PRId64 " entries, fewer than there are grams in the pool",
+                     index_count);
       uint64_t hash = (uint64_t)length;
       for (int64_t i = 0; i < length; ++i) hash = mix(hash, pool_hash(p, at + i));
       uint64_t slot = hash & p->mask;
@@ -65,7 +72,8 @@ static status tfidf_columns(const node *n, int64_t *out) {
   const int64_t *indexes = attr_ints(n, "ngram_indexes", &count);
   *out = 0;
   for (int64_t i = 0; i < count; ++i) {
-    if (indexes[i] < 0 || indexes[i] >= INT32_MAX) return ERROR(INVALID_GRAPH, "attribute 'ngram_indexes' holds %" PRId64 ", which is not a column", indexes[i]);
+    if (indexes[i] < 0 || indexes[i] >= INT32_MAX)
+      return ERROR(INVALID_GRAPH, "attribute 'ngram_indexes' holds %" PRId64 ", which is not a column", indexes[i]);
     if (indexes[i] >= *out) *out = indexes[i] + 1;
   }
   return OK;
@@ -90,11 +98,16 @@ static status tfidf_prepare(prepare_ctx *c, void **out_params) {
   const int64_t *start = attr_ints(n, "ngram_counts", &starts), *index = attr_ints(n, "ngram_indexes", &indexes);
   TRY(tfidf_columns(n, &p->columns));
   if (p->shortest < 1 || p->longest < p->shortest || p->skips < 0)
-    return ERROR(INVALID_GRAPH, "min_gram_length %" PRId64 ", max_gram_length %" PRId64 " and max_skip_count %" PRId64 " do not fit together", p->shortest, p->longest, p->skips);
-  if ((integers > 0) == (strings > 0)) return ERROR(INVALID_GRAPH, "exactly one of the attributes 'pool_int64s' and 'pool_strings' must be given");
+    return ERROR(INVALID_GRAPH,
+                 "min_gram_length %" PRId64 ", max_gram_length %" PRId64 " and max_skip_count %" PRId64 " do not fit together", p->shortest,
+                 p->longest, p->skips);
+  if ((integers > 0) == (strings > 0))
+    return ERROR(INVALID_GRAPH, "exactly one of the attributes 'pool_int64s' and 'pool_strings' must be given");
   if (strings == 0) p->strings = NULL;
-  if ((c->in[0]->type == ORTC_STRING) != (p->strings != NULL)) return ERROR(INVALID_GRAPH, "'X' holds %s, but the pool holds %s", dtype_name(c->in[0]->type), p->strings ? "strings" : "integers");
-  if (p->weights && p->weight_count < p->columns) return ERROR(INVALID_GRAPH, "attribute 'weights' has %" PRId64 " entries for %" PRId64 " columns", p->weight_count, p->columns);
+  if ((c->in[0]->type == ORTC_STRING) != (p->strings != NULL))
+    return ERROR(INVALID_GRAPH, "'X' holds %s, but the pool holds %s", dtype_name(c->in[0]->type), p->strings ? "strings" : "integers");
+  if (p->weights && p->weight_count < p->columns)
+    return ERROR(INVALID_GRAPH, "attribute 'weights' has %" PRId64 " entries for %" PRId64 " columns", p->weight_count, p->columns);
   uint64_t size = 16;
   while (size < 2 * (uint64_t)indexes) size *= 2;
   p->table = ZONE_ARRAY(c->memory, size, gram);
@@ -166,5 +179,6 @@ static status tfidf_run(kernel_ctx *k) {
 }
 
 OP_FAMILY(tfidf) = {
-  {.name = "TfIdfVectorizer", .since = 9, .signature = "X:T -> Y:f32", .T = TS_INDEX | TS(STRING), .infer = tfidf_infer, .prepare = tfidf_prepare, .run = tfidf_run},
+  {.name = "TfIdfVectorizer", .since = 9, .signature = "X:T -> Y:f32", .T = TS_INDEX | TS(STRING), .infer = tfidf_infer,
+   .prepare = tfidf_prepare, .run = tfidf_run},
   {0}};

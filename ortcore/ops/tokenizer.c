@@ -38,7 +38,8 @@ static status tokenizer_prepare(prepare_ctx *c, void **out_params) {
   p->shortest = attr_int_or(c->node, "mincharnum", 1);
   *out_params = p;
   if (p->shortest < 1) return ERROR(INVALID_GRAPH, "attribute 'mincharnum' must be at least 1");
-  if ((separators > 0) == (expression.bytes > 0)) return ERROR(INVALID_GRAPH, "exactly one of the attributes 'separators' and 'tokenexp' must be given, and not be empty");
+  if ((separators > 0) == (expression.bytes > 0))
+    return ERROR(INVALID_GRAPH, "exactly one of the attributes 'separators' and 'tokenexp' must be given, and not be empty");
   p->matches = expression.bytes > 0;
   p->characters = separators == 1 && given[0].bytes == 0;
   if (p->characters) return OK;
@@ -142,5 +143,6 @@ static status tokenizer_run(kernel_ctx *k) {
 }
 
 OP_FAMILY(tokenizer) = {
-  {.name = "Tokenizer", .domain = "com.microsoft", .since = 1, .signature = "X:str -> Y:str", .infer = tokenizer_infer, .prepare = tokenizer_prepare, .run = tokenizer_run},
+  {.name = "Tokenizer", .domain = "com.microsoft", .since = 1, .signature = "X:str -> Y:str", .infer = tokenizer_infer,
+   .prepare = tokenizer_prepare, .run = tokenizer_run},
   {0}};

@@ -144,7 +144,8 @@ static void topk_slots(void *context, int64_t begin, int64_t end) {
       if (j->wide) topk_row_wide_item(j->load, &r, j->k, j->sorted, heap);
       else topk_row_item(j->load, &r, j->k, j->sorted, heap);
       for (int64_t i = 0; i < j->k; ++i) {
-        int64_t index = j->wide ? (int64_t)(UINT64_MAX - (uint64_t)((wide_item *)heap)[i]) : (int64_t)(UINT32_MAX - (uint32_t)((item *)heap)[i]);
+        int64_t index = j->wide ? (int64_t)(UINT64_MAX - (uint64_t)((wide_item *)heap)[i])
+          : (int64_t)(UINT32_MAX - (uint32_t)((item *)heap)[i]);
         int64_t at = (outer * j->k + i) * j->inner + column;
         if (j->indices) j->indices[at] = index;
         if (j->values) move_block(j->values + at * j->width, r.from + index * j->inner * j->width, j->width);
@@ -156,7 +157,8 @@ static void topk_slots(void *context, int64_t begin, int64_t end) {
 static status topk_run(kernel_ctx *k) {
   const topk_params *p = k->params;
   const tensor *x = k->in[0], *count = kernel_in(k, 1);
-  topk_job j = {.from = x->data, .load = loader_for(x->type), .largest = p->largest, .sorted = p->sorted, .k = p->k, .width = tensor_width(x)};
+  topk_job j = {.from = x->data, .load = loader_for(x->type), .largest = p->largest, .sorted = p->sorted, .k = p->k,
+                .width = tensor_width(x)};
   int64_t dims[MAX_RANK];
   int axis;
   tensor *values, *indices = NULL;
@@ -165,7 +167,8 @@ static status topk_run(kernel_ctx *k) {
   if (count) j.k = integer_at(count, 0);
   j.n = x->dims[axis];
   TRY(topk_check(j.k, j.n, axis));
-  if (j.n > UINT32_MAX) return ERROR(NOT_IMPLEMENTED, "axis %d has %" PRId64 " elements; at most %" PRIu32 " are supported", axis, j.n, UINT32_MAX);
+  if (j.n > UINT32_MAX)
+    return ERROR(NOT_IMPLEMENTED, "axis %d has %" PRId64 " elements; at most %" PRIu32 " are supported", axis, j.n, UINT32_MAX);
   for (int d = 0; d < x->rank; ++d) dims[d] = d == axis ? j.k : x->dims[d];
   TRY(kernel_output(k, 0, x->rank, dims, &values));
   if (k->out_count > 1) TRY(kernel_output(k, 1, x->rank, dims, &indices));

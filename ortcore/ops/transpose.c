@@ -28,7 +28,8 @@ static status transpose_read(const node *n, transpose_params *p) {
   for (int i = 0; i < p->perm.count; ++i) {
     int64_t axis = p->perm.at[i];
     if (axis < 0 || axis >= p->perm.count || seen >> axis & 1)
-      return ERROR(INVALID_GRAPH, "attribute 'perm' must name each axis from 0 to %d once, but entry %d is %" PRId64, p->perm.count - 1, i, axis);
+      return ERROR(INVALID_GRAPH, "attribute 'perm' must name each axis from 0 to %d once, but entry %d is %" PRId64, p->perm.count - 1, i,
+                   axis);
     seen |= 1u << axis;
   }
   return OK;
@@ -84,8 +85,10 @@ static status depth_read(const node *n, depth_params *p) {
   text mode = attr_string_or(n, "mode", "DCR");
   p->block = attr_int_or(n, "blocksize", 0);
   p->crd = strcmp(mode.data, "CRD") == 0;
-  if (p->block < 1 || p->block > INT32_MAX) return ERROR(INVALID_GRAPH, "attribute 'blocksize' is %" PRId64 ", but must be a positive number", p->block);
-  if (!p->crd && strcmp(mode.data, "DCR") != 0) return ERROR(INVALID_GRAPH, "attribute 'mode' is '%s', but must be 'DCR' or 'CRD'", mode.data);
+  if (p->block < 1 || p->block > INT32_MAX)
+    return ERROR(INVALID_GRAPH, "attribute 'blocksize' is %" PRId64 ", but must be a positive number", p->block);
+  if (!p->crd && strcmp(mode.data, "DCR") != 0)
+    return ERROR(INVALID_GRAPH, "attribute 'mode' is '%s', but must be 'DCR' or 'CRD'", mode.data);
   return OK;
 }
 
@@ -107,7 +110,10 @@ static status depth_dims(const node *n, const depth_params *p, int rank, const d
     if (!dim_known(in[i])) continue;
     bool divide = shrink ? i > 1 : i == 1;
     int64_t by = i == 1 ? b * b : b;
-    if (divide && in[i] % by) return ERROR(INVALID_ARGUMENT, "axis %d of 'input' has %" PRId64 " elements, which is not a multiple of %" PRId64 " (blocksize %" PRId64 ")", i, in[i], by, b);
+    if (divide && in[i] % by)
+      return ERROR(INVALID_ARGUMENT,
+                   "axis %d of 'input' has %" PRId64 " elements, which is not a multiple of %" PRId64 " (blocksize %" PRId64 ")", i, in[i],
+                   by, b);
     out[i] = divide ? in[i] / by : in[i] * by;
   }
   return OK;
@@ -124,7 +130,8 @@ static status depth_infer(infer_ctx *c) {
 
 static status depth_run(kernel_ctx *k) {
   /* How the input is seen: n b b c h w (DCR) or n c b b h w (CRD) one way, n c h b w b the other. */
-  static const int64_t to_space_dcr[] = {0, 3, 4, 1, 5, 2}, to_space_crd[] = {0, 1, 4, 2, 5, 3}, to_depth_dcr[] = {0, 3, 5, 1, 2, 4}, to_depth_crd[] = {0, 1, 3, 5, 2, 4};
+  static const int64_t to_space_dcr[] = {0, 3, 4, 1, 5, 2}, to_space_crd[] = {0, 1, 4, 2, 5, 3}, to_depth_dcr[] = {0, 3, 5, 1, 2, 4},
+    to_depth_crd[] = {0, 1, 3, 5, 2, 4};
   const depth_params *p = k->params;
   const int64_t *in = k->in[0]->dims, b = p->block;
   int64_t dims[4];
@@ -132,7 +139,8 @@ static status depth_run(kernel_ctx *k) {
   TRY(depth_dims(k->node, p, k->in[0]->rank, in, dims));
   TRY(kernel_output(k, 0, 4, dims, &out));
   if (!out) return OK;
-  if (is_space_to_depth(k->node)) permute(k, out, 6, (int64_t[]){in[0], in[1], dims[2], b, dims[3], b}, p->crd ? to_depth_crd : to_depth_dcr);
+  if (is_space_to_depth(k->node))
+    permute(k, out, 6, (int64_t[]){in[0], in[1], dims[2], b, dims[3], b}, p->crd ? to_depth_crd : to_depth_dcr);
   else if (p->crd) permute(k, out, 6, (int64_t[]){in[0], dims[1], b, b, in[2], in[3]}, to_space_crd);
   else permute(k, out, 6, (int64_t[]){in[0], b, b, dims[1], in[2], in[3]}, to_space_dcr);
   return OK;
@@ -141,7 +149,8 @@ static status depth_run(kernel_ctx *k) {
 #define DEPTH .signature = "input:T -> output:T", .T = TS_ALL, .infer = depth_infer, .prepare = depth_prepare, .run = depth_run
 
 OP_FAMILY(transpose) = {
-  {.name = "Transpose", .since = 1, .signature = "data:T -> transposed:T", .T = TS_ALL, .infer = transpose_infer, .prepare = transpose_prepare, .run = transpose_run},
+  {.name = "Transpose", .since = 1, .signature = "data:T -> transposed:T", .T = TS_ALL, .infer = transpose_infer,
+   .prepare = transpose_prepare, .run = transpose_run},
   {.name = "DepthToSpace", .since = 1, DEPTH},
   {.name = "DepthToSpace", .since = 11, DEPTH},
   {.name = "SpaceToDepth", .since = 1, DEPTH},

@@ -155,12 +155,13 @@ static status unique_run(kernel_ctx *k) {
   if (!y || y->count == 0) return OK;
   int64_t block = s.inner * tensor_width(x);
   for (int64_t o = 0; o < s.outer; ++o)
-    for (int64_t i = 0; i < g.count; ++i) move_block((char *)y->data + (o * g.count + i) * block, (const char *)x->data + (o * s.n + g.first[i]) * block, block);
+    for (int64_t i = 0; i < g.count; ++i)
+      move_block((char *)y->data + (o * g.count + i) * block, (const char *)x->data + (o * s.n + g.first[i]) * block, block);
   tensor_moved(y);
   return OK;
 }
 
 OP_FAMILY(unique) = {
-  {.name = "Unique", .since = 11, .signature = "X:T -> Y:T indices:i64? inverse_indices:i64? counts:i64?", .T = TS_NUMERIC | TS_COMPLEX | TS(BOOL) | TS(STRING), .infer = unique_infer,
-   .prepare = unique_prepare, .run = unique_run},
+  {.name = "Unique", .since = 11, .signature = "X:T -> Y:T indices:i64? inverse_indices:i64? counts:i64?",
+   .T = TS_NUMERIC | TS_COMPLEX | TS(BOOL) | TS(STRING), .infer = unique_infer, .prepare = unique_prepare, .run = unique_run},
   {0}};

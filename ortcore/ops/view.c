@@ -77,15 +77,18 @@ static status reshape_dims(int in_rank, const dim *in, const integers *shape, bo
       if (hole >= 0) return ERROR(INVALID_ARGUMENT, "'shape' holds -1 twice, at %d and %d; only one dim can be inferred", hole, i);
       hole = i;
     } else if (v == 0 && !allowzero) {
-      if (i >= in_rank) return ERROR(INVALID_ARGUMENT, "entry %d of 'shape' is 0 (copy the dim of 'data'), but 'data' has rank %d", i, in_rank);
+      if (i >= in_rank)
+        return ERROR(INVALID_ARGUMENT, "entry %d of 'shape' is 0 (copy the dim of 'data'), but 'data' has rank %d", i, in_rank);
       out[i] = in[i];
     }
     has_zero |= v == 0;
   }
-  if (allowzero && has_zero && hole >= 0) return ERROR(INVALID_ARGUMENT, "'shape' holds both 0 and -1 with allowzero = 1: the dim for -1 is not determined");
+  if (allowzero && has_zero && hole >= 0)
+    return ERROR(INVALID_ARGUMENT, "'shape' holds both 0 and -1 with allowzero = 1: the dim for -1 is not determined");
   dim rest;
   if (!reshape_rest(in_rank, in, shape->count, out, hole, &rest))
-    return ERROR(INVALID_ARGUMENT, "data of shape %s cannot be reshaped to %s: the numbers of elements differ", dims_format(from, sizeof from, in_rank, in),
+    return ERROR(INVALID_ARGUMENT, "data of shape %s cannot be reshaped to %s: the numbers of elements differ",
+                 dims_format(from, sizeof from, in_rank, in),
                  dims_format(to, sizeof to, shape->count, shape->at));
   if (hole >= 0) out[hole] = rest;
   return OK;
@@ -98,7 +101,8 @@ static status reshape_infer(infer_ctx *c) {
     if (integers_count(c->in[1]) >= 0) fact_set_rank(c->out[0], (int)integers_count(c->in[1]));
     return OK;
   }
-  if (shape.count > MAX_RANK) return ERROR(NOT_IMPLEMENTED, "'shape' has %d dims; ortcore's tensors have at most %d", shape.count, MAX_RANK);
+  if (shape.count > MAX_RANK)
+    return ERROR(NOT_IMPLEMENTED, "'shape' has %d dims; ortcore's tensors have at most %d", shape.count, MAX_RANK);
   dim dims[MAX_RANK];
   bool allowzero = attr_int_or(c->node, "allowzero", 0) != 0;
   if (data->rank != RANK_UNKNOWN) TRY(reshape_dims(data->rank, data->dims, &shape, allowzero, dims));
@@ -112,7 +116,8 @@ static status reshape_run(kernel_ctx *k) {
   integers shape;
   int64_t dims[MAX_RANK];
   TRY(integers_from_tensor(k->in[1], "shape", &shape));
-  if (shape.count > MAX_RANK) return ERROR(NOT_IMPLEMENTED, "'shape' has %d dims; ortcore's tensors have at most %d", shape.count, MAX_RANK);
+  if (shape.count > MAX_RANK)
+    return ERROR(NOT_IMPLEMENTED, "'shape' has %d dims; ortcore's tensors have at most %d", shape.count, MAX_RANK);
   TRY(reshape_dims(k->in[0]->rank, k->in[0]->dims, &shape, p->allowzero, dims));
   return kernel_view(k, 0, 0, shape.count, dims);
 }
@@ -155,7 +160,9 @@ static status squeeze_dims(int rank, const dim *in, integers *axes, bool given, 
     TRY(axes_normalise(axes, rank, "axes"));
     for (int i = 0; i < axes->count; ++i) {
       int64_t axis = axes->at[i];
-      if (dim_known(in[axis]) && in[axis] != 1) return ERROR(INVALID_ARGUMENT, "axis %" PRId64 " of 'data' has %" PRId64 " elements; only an axis of 1 can be squeezed", axis, in[axis]);
+      if (dim_known(in[axis]) && in[axis] != 1)
+        return ERROR(INVALID_ARGUMENT, "axis %" PRId64 " of 'data' has %" PRId64 " elements; only an axis of 1 can be squeezed", axis,
+                     in[axis]);
       drop |= 1u << axis;
     }
   } else {
@@ -203,7 +210,8 @@ static status squeeze_run(kernel_ctx *k) {
 
 static status unsqueeze_dims(int rank, const dim *in, integers *axes, dim *out) {
   int out_rank = rank + axes->count;
-  if (out_rank > MAX_RANK) return ERROR(NOT_IMPLEMENTED, "the result would have rank %d; ortcore's tensors have at most %d", out_rank, MAX_RANK);
+  if (out_rank > MAX_RANK)
+    return ERROR(NOT_IMPLEMENTED, "the result would have rank %d; ortcore's tensors have at most %d", out_rank, MAX_RANK);
   TRY(axes_normalise(axes, out_rank, "axes"));
   uint32_t added = 0;
   for (int i = 0; i < axes->count; ++i) added |= 1u << axes->at[i];
@@ -266,7 +274,9 @@ static status flatten_prepare(prepare_ctx *c, void **out_params) {
 }
 
 static status flatten_dims(int64_t axis, int rank, const dim *in, dim *out) {
-  if (axis < -rank || axis > rank) return ERROR(INVALID_ARGUMENT, "attribute 'axis' is %" PRId64 ", but must lie from %d to %d for an input of rank %d", axis, -rank, rank, rank);
+  if (axis < -rank || axis > rank)
+    return ERROR(INVALID_ARGUMENT, "attribute 'axis' is %" PRId64 ", but must lie from %d to %d for an input of rank %d", axis, -rank, rank,
+                 rank);
   if (axis < 0) axis += rank;
   out[0] = out[1] = 1;
   for (int i = 0; i < rank; ++i) out[i >= axis] = dim_mul(out[i >= axis], in[i]);
@@ -309,8 +319,10 @@ static status dropout_run(kernel_ctx *k) {
   const dropout_params *p = k->params;
   const tensor *training = kernel_in(k, 2), *ratio = kernel_in(k, 1);
   static const uint8_t zeros[8];
-  if (training && training->count && *(const bool *)training->data && !(ratio && ratio->count && memcmp(ratio->data, zeros, (size_t)tensor_width(ratio)) == 0))
-    return ERROR(NOT_IMPLEMENTED, "training_mode is true and ratio is not 0, but ortcore only does inference: set training_mode to false or remove the node");
+  if (training && training->count && *(const bool *)training->data &&
+      !(ratio && ratio->count && memcmp(ratio->data, zeros, (size_t)tensor_width(ratio)) == 0))
+    return ERROR(NOT_IMPLEMENTED, "training_mode is true and ratio is not 0, but ortcore only does inference: set training_mode to false "
+                                  "or remove the node");
   tensor *mask = NULL;
   if (k->out_count > 1) TRY(kernel_output_like(k, 1, k->in[0], &mask));
   if (mask && mask->count) memset(mask->data, p->mask, tensor_bytes(mask));
@@ -330,10 +342,12 @@ OP_FAMILY(view) = {
   {.name = "Squeeze", .since = 13, .signature = "data:T axes:i64? -> squeezed:T", SQUEEZE},
   {.name = "Unsqueeze", .since = 1, .signature = "data:T -> expanded:T", UNSQUEEZE},
   {.name = "Unsqueeze", .since = 13, .signature = "data:T axes:i64 -> expanded:T", UNSQUEEZE},
-  {.name = "ExpandDims", .domain = "com.microsoft", .since = 1, .signature = "X:T axis:i32 -> Y:T", .T = TS_ALL, .flags = OP_VIEW, .infer = expand_dims_infer,
-   .prepare = axes_prepare, .run = unsqueeze_run},
-  {.name = "Flatten", .since = 1, .signature = "input:T -> output:T", .T = TS_ALL, .flags = OP_VIEW, .infer = flatten_infer, .prepare = flatten_prepare, .run = flatten_run},
+  {.name = "ExpandDims", .domain = "com.microsoft", .since = 1, .signature = "X:T axis:i32 -> Y:T", .T = TS_ALL, .flags = OP_VIEW,
+   .infer = expand_dims_infer, .prepare = axes_prepare, .run = unsqueeze_run},
+  {.name = "Flatten", .since = 1, .signature = "input:T -> output:T", .T = TS_ALL, .flags = OP_VIEW, .infer = flatten_infer,
+   .prepare = flatten_prepare, .run = flatten_run},
   {.name = "Dropout", .since = 7, .signature = "data:T -> output:T mask:T?", .T = TS_FLOAT, DROPOUT},
   {.name = "Dropout", .since = 10, .signature = "data:T -> output:T mask:bool?", .T = TS_FLOAT, DROPOUT},
-  {.name = "Dropout", .since = 12, .signature = "data:T ratio:T1? training_mode:bool? -> output:T mask:bool?", .T = TS_FLOAT | TS_FLOAT8, .T1 = TS_FLOAT | TS_FLOAT8, DROPOUT},
+  {.name = "Dropout", .since = 12, .signature = "data:T ratio:T1? training_mode:bool? -> output:T mask:bool?", .T = TS_FLOAT | TS_FLOAT8,
+   .T1 = TS_FLOAT | TS_FLOAT8, DROPOUT},
   {0}};

@@ -67,7 +67,8 @@ static void compare(strided_copy *c, int64_t to_count, int64_t from_count, int t
   c->to = got;
   copy_strided(threads, c);
   char dims[DIMS_TEXT], to[DIMS_TEXT], back[DIMS_TEXT];
-  CHECKF(memcmp(got, want, to_bytes + 1) == 0, "%d bits, dims %s, to %s, from %s", c->bits, dims_format(dims, sizeof dims, c->rank, c->dims),
+  CHECKF(memcmp(got, want, to_bytes + 1) == 0, "%d bits, dims %s, to %s, from %s", c->bits,
+         dims_format(dims, sizeof dims, c->rank, c->dims),
          dims_format(to, sizeof to, c->rank, c->to_strides), dims_format(back, sizeof back, c->rank, c->from_strides));
   free(from);
   free(got);

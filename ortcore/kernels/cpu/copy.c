@@ -106,7 +106,8 @@ static void plan_make(plan *p, const strided_copy *c, int rank) {
     if (rank) p->columns = axes_take(p->axes, &rank, rank - 1);
     int row = rank - 1;
     for (int i = 0; i < rank; ++i)
-      if (p->axes[i].from == run && p->columns.to == run && p->columns.n >= 4 && p->axes[i].n >= 4) row = i, p->block = transposed_for(run), p->group = 64 / run;
+      if (p->axes[i].from == run && p->columns.to == run && p->columns.n >= 4 && p->axes[i].n >= 4)
+        row = i, p->block = transposed_for(run), p->group = 64 / run;
     if (row >= 0) p->rows = axes_take(p->axes, &rank, row);
   }
   p->outer = rank;
@@ -127,7 +128,8 @@ static void plan_run(void *context, int64_t begin, int64_t end) {
   for (int64_t first = begin % groups; begin < end; first = 0) {
     int64_t last = first + (end - begin) < groups ? first + (end - begin) : groups;
     int64_t row = first * p->group, row_end = last * p->group < p->rows.n ? last * p->group : p->rows.n;
-    p->block(to + row * p->rows.to, from + row * p->rows.from, row_end - row, p->rows.to, p->rows.from, p->columns.n, p->columns.to, p->columns.from);
+    p->block(to + row * p->rows.to, from + row * p->rows.from, row_end - row, p->rows.to, p->rows.from, p->columns.n, p->columns.to,
+             p->columns.from);
     begin += last - first;
     for (int i = p->outer - 1; i >= 0; --i) {
       to += p->axes[i].to;

@@ -44,7 +44,8 @@ static inline void FN(line)(char *restrict to, int64_t to_stride, const char *re
 }
 
 /* Any strides; the longer direction is the inner loop. */
-MULTIVERSION static void FN(copy_elements)(char *to, const char *from, int64_t n1, int64_t to1, int64_t from1, int64_t n0, int64_t to0, int64_t from0) {
+MULTIVERSION static void FN(copy_elements)(char *to, const char *from, int64_t n1, int64_t to1, int64_t from1, int64_t n0, int64_t to0,
+                                           int64_t from0) {
   if (n0 < 8 && n1 > n0)
     for (int64_t j = 0; j < n0; ++j) FN(line)(to + j * to0, to1, from + j * from0, from1, n1);
   else
@@ -82,7 +83,8 @@ static inline void FN(transpose_lines)(char *to, int64_t to1, const char *from, 
 }
 
 /* Columns are adjacent in `to`, rows are adjacent in `from`. Whole cache lines of `from` are used before they can be evicted. */
-static void FN(copy_transposed)(char *to, const char *from, int64_t n1, int64_t to1, int64_t from1, int64_t n0, int64_t to0, int64_t from0) {
+static void FN(copy_transposed)(char *to, const char *from, int64_t n1, int64_t to1, int64_t from1, int64_t n0, int64_t to0,
+                                int64_t from0) {
   enum { TILE = FN(TILE), LINE = 64 / WIDTH };
   bool collides = to1 % 2048 == 0 || from0 % 2048 == 0;
   for (int64_t line = 0; line < n1; line += LINE) {

@@ -36,7 +36,8 @@ static void FN(heap_sort)(ITEM *heap, int64_t n) {
 }
 
 /* The k largest of n items that `load` makes from a row, in descending order if `sorted`; heap has room for k + TOPK_CHUNK. */
-static void FN(topk_row)(void (*load)(const topk_row *r, int64_t begin, int64_t end, void *items), const topk_row *r, int64_t k, bool sorted, ITEM *heap) {
+static void FN(topk_row)(void (*load)(const topk_row *r, int64_t begin, int64_t end, void *items), const topk_row *r, int64_t k,
+                         bool sorted, ITEM *heap) {
   load(r, 0, k, heap);
   FN(heap_make)(heap, k);
   for (int64_t begin = k, end; begin < r->n; begin = end) {
