@@ -8,6 +8,6 @@ environment "$root/.venv-test"
 export PATH="$root/.venv-test/bin:$PATH"
 # The build's requirements go into the environment itself, so that one compilation serves the installed package and the tests in C.
 "$python" -m pip install --quiet -r <(requirements build; requirements test)
-"$python" -m pip install --quiet --no-build-isolation -Cbuild-dir=build/test ${CI:+-Csetup-args=-Dwerror=true} .
+"$python" -m pip install --quiet --no-build-isolation --config-settings=build-dir=build/test ${CI:+--config-settings=setup-args=-Dwerror=true} .
 meson test -C build/test --print-errorlogs
 "$python" -m pytest "$@"
