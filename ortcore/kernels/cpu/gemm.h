@@ -48,9 +48,9 @@ typedef struct gemm_matrix {
   dtype type;
   const int64_t *offsets;                                   /* one a batch, in elements; NULL: batch * batch_stride */
   int64_t batch_stride, outer_stride, inner_stride;
-  const void *zero_points;                                  /* of `type`; NULL: none */
-  int64_t zero_point_stride;                                /* 0: one for all; 1: one for each outer index */
-  int64_t zero_point_batch_stride;
+  /* Of `type`; NULL: none. That of (batch, outer) is zero_points[batch % zero_point_batches * zero_point_batch_stride + outer % zero_point_period]. */
+  const void *zero_points;
+  int64_t zero_point_period, zero_point_batches, zero_point_batch_stride;
 } gemm_matrix;
 
 /* Sets side.pack for the type; false if there is no arithmetic for it. */

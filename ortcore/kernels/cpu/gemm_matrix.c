@@ -91,7 +91,7 @@ static const struct { gemm_acc acc; void (*pack)(const gemm_side *, int64_t, int
 };
 
 bool gemm_matrix_init(gemm_matrix *m, dtype type) {
-  *m = (gemm_matrix){.side.pack = sides[type].pack, .type = type};
+  *m = (gemm_matrix){.side.pack = sides[type].pack, .type = type, .zero_point_period = 1, .zero_point_batches = 1};
   return m->side.pack;
 }
 

@@ -1,0 +1,113 @@
+/* ConvInteger and QLinearConv: sums of (x - zero point) * (w - zero point) in 32 bits; pads are exactly zero. */
+#include "conv.h"
+#include "quantised.h"
+
+#include <ortcore/base/mem.h>
+#include <ortcore/kernels/cpu/epilogue.h>
+
+typedef struct quantised_conv { bool linear; int x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, bias; } quantised_conv;
+static const quantised_conv integer = {false, 0, -1, 2, 1, -1, 3, -1, -1, -1}, linear = {true, 0, 1, 2, 3, 4, 5, 6, 7, 8};
+
+typedef struct conv_spec { conv_shape shape; conv_places places; } conv_spec;
+
+static status quantised_infer(infer_ctx *c) {
+  const quantised_conv *kind = c->op->data;
+  if (attr_int_or(c->node, "channels_last", 0)) return ERROR(NOT_IMPLEMENTED, "attribute 'channels_last' is not supported; transpose the input");
+  TRY(conv_infer_shape(c->node, c->in[kind->x], c->in[kind->w], false, c->out[0]));
+  if (c->out[0]) c->out[0]->order = c->in[kind->x]->order;
+  return OK;
+}
+
+static void quantised_dispose_spec(void *spec) {
+  conv_spec *s = spec;
+  conv_shape_deinit(&s->shape);
+  mem_free(s->places.offsets);
+  mem_free(s);
+}
+
+static status quantised_specialise(specialise_ctx *c, void **out_spec) {
+  const quantised_conv *kind = c->node->op->data;
+  conv_spec *s = MEM_NEW(conv_spec);
+  if (!s) return status_out_of_memory();
+  const tensor *x = c->in[kind->x];
+  status failure = conv_shape_init(&s->shape, c->node, x, c->in[kind->w], false);
+  if (!failure) failure = conv_places_init(&s->places, &s->shape, c->out[0] ? c->out[0]->order : x->order);
+  if (failure) {
+    quantised_dispose_spec(s);
+    return failure;
+  }
+  const conv_shape *g = &s->shape;
+  c->scratch_bytes = gemm_scratch_bytes(GEMM_I32, c->threads, g->outs, window_out(&g->w), g->ins * window_taps(&g->w));
+  *out_spec = s;
+  return OK;
+}
+
+static const tensor *input(const kernel_ctx *k, int i) { return i >= 0 && i < k->in_count ? k->in[i] : NULL; }
+
+static status bind_weights(kernel_ctx *k, const quantised_conv *kind, const conv_shape *s, conv_sides *sides) {
+  const tensor *zero_point = input(k, kind->w_zero_point);
+  if (!zero_point) return OK;
+  gemm_matrix *w = &sides->weights;
+  w->zero_points = zero_point->data;
+  if (zero_point->count == 1) return OK;
+  if (zero_point->count != s->out_dims[1])
+    return ERROR(INVALID_ARGUMENT, "input 'w_zero_point' has %lld elements; it must hold one, or one for each of %lld output channels", (long long)zero_point->count, (long long)s->out_dims[1]);
+  w->zero_point_period = s->outs, w->zero_point_batches = s->groups, w->zero_point_batch_stride = s->outs;
+  return OK;
+}
+
+static status bind_end(kernel_ctx *k, const quantised_conv *kind, const conv_spec *spec, tensor *y, requantise *end) {
+  const conv_shape *s = &spec->shape;
+  float x_scale;
+  requantise_init(end, y->type);
+  end->out = y->data, end->offsets = spec->places.offsets, end->row_stride = spec->places.row, end->column_stride = spec->places.column;
+  TRY(quantised_scalar_scale(input(k, kind->x_scale), "x_scale", &x_scale));
+  TRY(quantised_scalar_scale(input(k, kind->y_scale), "y_scale", &end->y_scale));
+  TRY(quantised_scalar_zero_point(input(k, kind->y_zero_point), "y_zero_point", &end->y_zero_point));
+  cycle weights;
+  void *memory;
+  TRY(quantised_scale(k, input(k, kind->w_scale), &(quantised_side){"w_scale", s->out_dims[1], 1, false}, &weights));
+  TRY(kernel_scratch(k, (size_t)s->out_dims[1] * sizeof(float), &memory));
+  for (int64_t i = 0; i < s->out_dims[1]; ++i) ((float *)memory)[i] = x_scale * weights.data[i % weights.period];
+  end->row_scale = (cycle){memory, s->outs, s->groups, s->outs};
+  const tensor *bias = input(k, kind->bias);
+  TRY(conv_check_bias(bias, s));
+  if (bias) end->bias = bias->data, end->bias_batches = s->groups, end->rows = s->outs;
+  return OK;
+}
+
+static status quantised_run(kernel_ctx *k) {
+  const quantised_conv *kind = k->node->op->data;
+  const conv_spec *spec = k->spec;
+  const tensor *x = k->in[kind->x], *w = k->in[kind->w];
+  int32_t x_zero_point;
+  conv_sides sides;
+  tensor *y;
+  TRY(quantised_scalar_zero_point(input(k, kind->x_zero_point), "x_zero_point", &x_zero_point));
+  TRY(kernel_output(k, 0, x->rank, spec->shape.out_dims, &y));
+  if (!y || y->count == 0) return OK;
+  if (!conv_sides_init(&sides, &spec->shape, x, x_zero_point, w->type, w->data)) return ERROR(NOT_IMPLEMENTED, "there is no convolution of type %s", dtype_name(x->type));
+  TRY(bind_weights(k, kind, &spec->shape, &sides));
+  epilogue sums;
+  requantise end;
+  if (kind->linear) {
+    TRY(bind_end(k, kind, spec, y, &end));
+    sides.problem.sink = &end.sink;
+  } else {
+    epilogue_init(&sums, ORTC_INT32);
+    sums.out = y->data, sums.offsets = spec->places.offsets, sums.row_stride = spec->places.row, sums.column_stride = spec->places.column;
+    sides.problem.sink = &sums.sink;
+  }
+  gemm_run(&sides.problem, k->threads, k->scratch);
+  return OK;
+}
+
+#define TS_8BIT (TS(INT8) | TS(UINT8))
+#define QUANTISED_FUNCTIONS .flags = OP_CHANNELS_LAST, .infer = quantised_infer, .specialise = quantised_specialise, .dispose_spec = quantised_dispose_spec, .run = quantised_run
+#define QLINEAR_CONV "x:T1 x_scale:f32 x_zero_point:T1 w:T2 w_scale:f32 w_zero_point:T2 y_scale:f32 y_zero_point:T3 B:i32? -> y:T3"
+
+OP_FAMILY(conv_quantised) = {
+  {.name = "ConvInteger", .since = 10, .signature = "x:T1 w:T2 x_zero_point:T1? w_zero_point:T2? -> y:i32", .T1 = TS_8BIT, .T2 = TS_8BIT, QUANTISED_FUNCTIONS, .data = &integer},
+  {.name = "QLinearConv", .since = 10, .signature = QLINEAR_CONV, .T1 = TS_8BIT, .T2 = TS_8BIT, .T3 = TS_8BIT, QUANTISED_FUNCTIONS, .data = &linear},
+  {.name = "QLinearConv", .domain = "com.microsoft", .since = 1, .signature = QLINEAR_CONV, .T1 = TS_8BIT, .T2 = TS_8BIT, .T3 = TS_8BIT, QUANTISED_FUNCTIONS, .data = &linear},
+  {0}};
