@@ -35,12 +35,15 @@ static uint64_t next_random(void) {                          /* splitmix64 */
 }
 static uint64_t below(uint64_t n) { return n ? next_random() % n : 0; }
 
+static void reserve(bytes *b, size_t count) {
+  if (b->count + count <= b->capacity) return;
+  b->capacity = (b->count + count) * 2 + 64;
+  b->data = realloc(b->data, b->capacity);
+  if (!b->data) abort();
+}
+
 static void append(bytes *b, const void *data, size_t count) {
-  if (b->count + count > b->capacity) {
-    b->capacity = (b->count + count) * 2 + 64;
-    b->data = realloc(b->data, b->capacity);
-    if (!b->data) abort();
-  }
+  reserve(b, count);
   if (count) memcpy(b->data + b->count, data, count);
   b->count += count;
 }
@@ -132,7 +135,7 @@ static void mutate_payload(bytes *out, const field *f, uint64_t odds, int depth)
   if (below(odds) == 0) {
     switch (below(5)) {
       case 0: inner.count = (size_t)below(inner.count + 1); break;
-      case 1: append(&inner, inner.data, inner.count < 1024 ? inner.count : 1024); break;
+      case 1: reserve(&inner, 1024); append(&inner, inner.data, inner.count < 1024 ? inner.count : 1024); break;
       case 2: inner.count = 0; append_foreign(&inner); break;
       case 3: for (size_t i = below(inner.count + 1); i < inner.count; i += 1 + below(8)) inner.data[i] = (uint8_t)next_random(); break;
       default: append_varint(&inner, interesting(f->value)); break;
