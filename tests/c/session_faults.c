@@ -140,14 +140,19 @@ static void test_identity(void) { sweep(TEST_DATA "/identity.onnx"); }
 static void test_steady_state(void) {
   check_steady_state(TEST_DATA "/identity.onnx");
   check_steady_state(TEST_DATA "/products.onnx");
+  check_steady_state(TEST_DATA "/dense.onnx");
 }
 static void test_moves(void) { sweep(TEST_DATA "/moves.onnx"); }
+static void test_dense(void) { sweep(TEST_DATA "/dense.onnx"); }
+static void test_control(void) { sweep(TEST_DATA "/control.onnx"); }
 static void test_products(void) { sweep(TEST_DATA "/products.onnx"); }
 
 int main(void) {
   RUN(test_identity);
   RUN(test_moves);
   RUN(test_products);
+  RUN(test_dense);
+  RUN(test_control);
   RUN(test_steady_state);
   return check_result();
 }

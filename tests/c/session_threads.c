@@ -69,6 +69,8 @@ static void run_threads(const char *path) {
 
 static void test_identity(void) { run_threads(TEST_DATA "/identity.onnx"); }
 static void test_moves(void) { run_threads(TEST_DATA "/moves.onnx"); }
+static void test_dense(void) { run_threads(TEST_DATA "/dense.onnx"); }
+static void test_control(void) { run_threads(TEST_DATA "/control.onnx"); }
 static void test_products(void) { run_threads(TEST_DATA "/products.onnx"); }
 
 /* A child of a process that has run in parallel runs in parallel itself, with the same results. */
@@ -101,6 +103,8 @@ int main(void) {
   RUN(test_identity);
   RUN(test_moves);
   RUN(test_products);
+  RUN(test_dense);
+  RUN(test_control);
   RUN(test_fork);
   return check_result();
 }
