@@ -98,11 +98,18 @@ static status binary_launch(kernel_ctx *k, void *stream) {
   return cuda_status(run(a->data, b->data, y->data, y->count, &how, stream), "the kernel could not be launched");
 }
 
-#define UNARY(name, first) {.op = name, .since = first, .types = GPU_TYPES, .specialise = unary_specialise, .launch = unary_launch}
-#define BINARY(name, first) {.op = name, .since = first, .types = GPU_TYPES, .supports = rank_fits, .specialise = binary_specialise, .launch = binary_launch}
+/* Operators that take any number of inputs are served with two. */
+static bool two_that_fit(const node *n, const fact *const *in) { return n->input_count == 2 && rank_fits(n, in); }
 
+#define UNARY(name, first) {.op = name, .since = first, .types = GPU_TYPES, .specialise = unary_specialise, .launch = unary_launch}
+#define BINARY(name, first) \
+  {.op = name, .since = first, .types = GPU_TYPES, .supports = two_that_fit, .specialise = binary_specialise, .launch = binary_launch}
+
+/* Names that the arithmetic table has, with the first opset from which they mean what it says. */
 const kernel_row cuda_elementwise_rows[] = {
-  UNARY("Abs", 6), UNARY("Neg", 6), UNARY("Sqrt", 6), UNARY("Exp", 6), UNARY("Log", 6), UNARY("Tanh", 6), UNARY("Sigmoid", 6), UNARY("Relu", 6),
-  BINARY("Add", 7), BINARY("Sub", 7), BINARY("Mul", 7), BINARY("Div", 7),
+  UNARY("Abs", 6), UNARY("Neg", 6), UNARY("Ceil", 6), UNARY("Floor", 6), UNARY("Round", 11), UNARY("Sqrt", 6), UNARY("Reciprocal", 6), UNARY("Sign", 9),
+  UNARY("Exp", 6), UNARY("Log", 6), UNARY("Tanh", 6), UNARY("Erf", 9), UNARY("Sigmoid", 6), UNARY("Softplus", 1), UNARY("Softsign", 1), UNARY("Relu", 6),
+  UNARY("HardSwish", 14), UNARY("Mish", 18),
+  BINARY("Add", 7), BINARY("Sub", 7), BINARY("Mul", 7), BINARY("Div", 7), BINARY("Max", 8), BINARY("Min", 8), BINARY("PRelu", 7),
 };
 const size_t cuda_elementwise_row_count = sizeof cuda_elementwise_rows / sizeof *cuda_elementwise_rows;
