@@ -11,7 +11,6 @@ boolean, string = np.dtype(bool), np.dtype(object)
 FLOATS, SIGNED, UNSIGNED = (f16, f32, f64, bf16), (i8, i16, i32, i64), (u8, u16, u32, u64)
 INTEGERS = SIGNED + UNSIGNED
 NUMERIC = FLOATS + INTEGERS
-OLDEST_OPSET = 7                                            # of ai.onnx, that a model may import
 FLOAT_BITS = {f64: 52, f32: 23, f16: 10, bf16: 7}          # of the significand
 
 
@@ -38,7 +37,6 @@ class Case:
         self.inputs = [x if x is None or isinstance(x, (np.ndarray, Seq, Opt)) else np.asarray(x) for x in self.inputs]
         described = ",".join("-" if x is None else describe(x) for x in self.inputs)
         self.id = f"{self.op}-{self.opset}-{self.id or described}"
-        self.opset = self.opset if self.domain else max(self.opset, OLDEST_OPSET)
 
     def expected(self):
         """The outputs as a list; None stands for an output that the node does not ask for."""
