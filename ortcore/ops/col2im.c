@@ -8,7 +8,7 @@
 typedef struct col2im_params {
   integers strides, pads, dilations;
   bool has_strides, has_pads, has_dilations;
-  combine_fn add;
+  const combine_fns *add;
 } col2im_params;
 
 static status col2im_prepare(prepare_ctx *c, void **out_params) {
@@ -59,7 +59,7 @@ static status col2im_infer(infer_ctx *c) {
 typedef struct col2im {
   const char *from;
   char *to;
-  combine_fn add;
+  const combine_fns *add;
   int axes;
   int64_t image[MAX_RANK], block[MAX_RANK], columns[MAX_RANK], stride[MAX_RANK], pad[MAX_RANK], dilation[MAX_RANK];
   int64_t image_count, block_count, column_count, width;
@@ -85,8 +85,8 @@ static void col2im_place(const col2im *j, const int64_t *place, const char *from
     if (!inside) continue;
     const char *source = from + (row * n + begin) * j->width;
     char *target = to + (base + first + begin * step) * j->width;
-    if (step == 1) j->add(target, source, end - begin);
-    else for (int64_t i = 0; i < end - begin; ++i) j->add(target + i * step * j->width, source + i * j->width, 1);
+    if (step == 1) j->add->adjacent(target, source, end - begin);
+    else for (int64_t i = 0; i < end - begin; ++i) j->add->adjacent(target + i * step * j->width, source + i * j->width, 1);
   }
 }
 

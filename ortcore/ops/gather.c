@@ -46,6 +46,11 @@ typedef struct gather {
   int64_t n, block;                                        /* elements of the axis; bytes behind it */
 } gather;
 
+ALWAYS_INLINE void gather_blocks(char *to, const char *from, const void *indices, int64_t i, int64_t end, int64_t n, const int64_t block,
+                                 const bool wide) {
+  for (; i < end; ++i, to += block) move_block(to, from + index_wrap(index_at(indices, wide, i), n) * block, block);
+}
+
 static void gather_range(void *context, int64_t begin, int64_t end) {
   const gather *g = context;
   int64_t count = g->indices->count, block = g->block;
@@ -54,7 +59,7 @@ static void gather_range(void *context, int64_t begin, int64_t end) {
     char *to = g->to + begin * block;
     const char *from = g->from + outer * g->n * block;
     begin += stop - i;
-    for (; i < stop; ++i, to += block) move_block(to, from + index_wrap(integer_at(g->indices, i), g->n) * block, block);
+    FOR_WIDTHS(gather_blocks, block, g->indices->type == ORTC_INT64, to, from, g->indices->data, i, stop, g->n);
   }
 }
 
@@ -90,11 +95,19 @@ typedef struct gather_elements {
   int64_t n, width, strides[MAX_RANK];                     /* of data, in bytes */
 } gather_elements;
 
+/* to[i] = from[i · step + index[i] · axis_stride] */
+ALWAYS_INLINE void gather_row(char *to, const char *from, const void *indices, int64_t first, int64_t count, int64_t n, int64_t step,
+                              int64_t axis_stride, const int64_t width, const bool wide) {
+  for (int64_t i = 0; i < count; ++i)
+    move_block(to + i * width, from + i * step + index_wrap(index_at(indices, wide, first + i), n) * axis_stride, width);
+}
+
 /* Rows [begin, end) along the last axis. */
 static void gather_elements_range(void *context, int64_t begin, int64_t end) {
   const gather_elements *g = context;
   int last = g->indices->rank - 1;
   int64_t count = g->indices->dims[last], axis_stride = g->strides[g->axis], step = g->axis == last ? 0 : g->strides[last];
+  bool wide = g->indices->type == ORTC_INT64;
   for (int64_t row = begin; row < end; ++row) {
     const char *from = g->from;
     int64_t rest = row;
@@ -102,9 +115,8 @@ static void gather_elements_range(void *context, int64_t begin, int64_t end) {
       if (d != g->axis) from += rest % g->indices->dims[d] * g->strides[d];
       rest /= g->indices->dims[d];
     }
-    char *to = g->to + row * count * g->width;
-    for (int64_t i = 0; i < count; ++i)
-      move_block(to + i * g->width, from + i * step + index_wrap(integer_at(g->indices, row * count + i), g->n) * axis_stride, g->width);
+    FOR_WIDTHS(gather_row, g->width, wide, g->to + row * count * g->width, from, g->indices->data, row * count, count, g->n, step,
+               axis_stride);
   }
 }
 

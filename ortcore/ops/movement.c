@@ -1,6 +1,7 @@
 #include <ortcore/ops/movement.h>
 
 #include <inttypes.h>
+#include <ortcore/base/cpu.h>
 
 status integers_from_tensor(const tensor *t, const char *what, integers *out) {
   char dims[DIMS_TEXT];
@@ -57,14 +58,22 @@ status axes_normalise(integers *axes, int rank, const char *what) {
   return OK;
 }
 
+/* Whether any of the indices is outside [-n, n): a loop without branches, for the vector units. */
+MULTIVERSION static bool any_outside(const void *data, bool wide, int64_t count, int64_t n) {
+  bool outside = false;
+  if (wide)
+    for (int64_t i = 0; i < count; ++i) outside |= (((const int64_t *)data)[i] < -n) | (((const int64_t *)data)[i] >= n);
+  else
+    for (int64_t i = 0; i < count; ++i) outside |= (((const int32_t *)data)[i] < -n) | (((const int32_t *)data)[i] >= n);
+  return outside;
+}
+
 status indices_check(const tensor *indices, int64_t n, int axis) {
-  for (int64_t i = 0; i < indices->count; ++i) {
-    int64_t index = integer_at(indices, i);
-    if (index < -n || index >= n)
-      return ERROR(INVALID_ARGUMENT, "index %" PRId64 " at position %" PRId64 " of 'indices' is out of range: axis %d has %" PRId64
-                   " elements, so indices go from %" PRId64 " to %" PRId64, index, i, axis, n, -n, n - 1);
-  }
-  return OK;
+  if (!any_outside(indices->data, indices->type == ORTC_INT64, indices->count, n)) return OK;
+  int64_t i = 0;
+  while (integer_at(indices, i) >= -n && integer_at(indices, i) < n) ++i;
+  return ERROR(INVALID_ARGUMENT, "index %" PRId64 " at position %" PRId64 " of 'indices' is out of range: axis %d has %" PRId64
+               " elements, so indices go from %" PRId64 " to %" PRId64, integer_at(indices, i), i, axis, n, -n, n - 1);
 }
 
 status elements_check(const tensor *data, const tensor *indices, int axis) {

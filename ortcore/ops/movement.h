@@ -7,10 +7,10 @@
 #include <ortcore/ops/op.h>
 #include <string.h>
 
-/* Element i of an int32 or int64 tensor. */
-static inline int64_t integer_at(const tensor *t, int64_t i) {
-  return t->type == ORTC_INT32 ? ((const int32_t *)t->data)[i] : ((const int64_t *)t->data)[i];
-}
+/* Element i of int64 (wide) or int32 data; of a tensor of either type. */
+static inline int64_t index_at(const void *data, bool wide,
+                               int64_t i) { return wide ? ((const int64_t *)data)[i] : ((const int32_t *)data)[i]; }
+static inline int64_t integer_at(const tensor *t, int64_t i) { return index_at(t->data, t->type == ORTC_INT64, i); }
 
 /* A short list: a shape, axes, pads. */
 typedef struct integers {
@@ -44,7 +44,7 @@ static inline int64_t index_wrap(int64_t index, int64_t n) { return index < 0 ? 
 /* Types whose elements are whole bytes. */
 #define TS_WHOLE (TS_ALL & ~TS_SUBBYTE)
 
-/* memcpy for blocks that are mostly single elements. */
+/* memcpy for blocks that are mostly one element or a few. */
 static inline void move_block(char *to, const char *from, int64_t bytes) {
   switch (bytes) {
     case 1: *to = *from; break;
@@ -52,9 +52,23 @@ static inline void move_block(char *to, const char *from, int64_t bytes) {
     case 4: memcpy(to, from, 4); break;
     case 8: memcpy(to, from, 8); break;
     case 16: memcpy(to, from, 16); break;
+    case 32: memcpy(to, from, 32); break;
+    case 64: memcpy(to, from, 64); break;
     default: memcpy(to, from, (size_t)bytes);
   }
 }
+
+/* For loops over indices and elements that are worth compiling for each combination: calls f(..., width, wide) with constants for the usual
+ * widths and both index types, so that f, an ALWAYS_INLINE function, becomes a plain loop. */
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#define FOR_WIDTHS(f, width, wide, ...) \
+  do { \
+    if ((width) == 4 && (wide)) f(__VA_ARGS__, 4, true); \
+    else if ((width) == 4) f(__VA_ARGS__, 4, false); \
+    else if ((width) == 8 && (wide)) f(__VA_ARGS__, 8, true); \
+    else if ((width) == 8) f(__VA_ARGS__, 8, false); \
+    else f(__VA_ARGS__, width, wide); \
+  } while (0)
 
 /* The work of a movement kernel is divided among threads so that each moves at least this much. */
 enum { MOVE_BYTES_PER_THREAD = 128 << 10 };
@@ -83,8 +97,8 @@ static inline void tensor_moved(tensor *out) {
 /* Output 0: the tensors joined along an axis, or stacked along a new one. */
 status concat_tensors(kernel_ctx *k, int64_t count, const tensor *const *in, int64_t axis, bool stack) MUST_CHECK;
 
-/* The attribute 'reduction' of the scatters; *out_fn is NULL for none. */
-status scatter_reduction(const node *n, dtype type, combine *out_how, combine_fn *out_fn) MUST_CHECK;
+/* The attribute 'reduction' of the scatters; NULL for none. */
+status scatter_reduction(const node *n, dtype type, const combine_fns **out) MUST_CHECK;
 
 /* A fact without a shape: rank known, dims not. */
 void fact_set_rank(fact *f, int rank);

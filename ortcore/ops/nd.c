@@ -6,7 +6,7 @@
 
 typedef struct nd_params {
   int64_t batch_dims;
-  combine_fn combine;                                      /* NULL: replace */
+  const combine_fns *combine;                              /* NULL: replace */
 } nd_params;
 
 static status nd_prepare(prepare_ctx *c, void **out_params) {
@@ -14,7 +14,7 @@ static status nd_prepare(prepare_ctx *c, void **out_params) {
   if (!p) return status_out_of_memory();
   p->batch_dims = attr_int_or(c->node, "batch_dims", 0);
   *out_params = p;
-  return scatter_reduction(c->node, c->in[0]->type, &(combine){0}, &p->combine);
+  return scatter_reduction(c->node, c->in[0]->type, &p->combine);
 }
 
 /* Where the tuples of `indices` point: data is [batch, dims of the coordinates, block]. */
@@ -141,7 +141,7 @@ static status scatter_nd_run(kernel_ctx *k) {
   if (to != (char *)data->data) copy_bytes(k->threads, to, data->data, tensor_bytes(data));
   for (int64_t i = 0; i < m.tuples; ++i) {
     char *place = to + nd_offset(&m, i) * width;
-    if (p->combine) p->combine(place, from + i * block, m.block);
+    if (p->combine) p->combine->adjacent(place, from + i * block, m.block);
     else move_block(place, from + i * block, block);
   }
   tensor_moved(out);

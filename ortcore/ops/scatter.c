@@ -8,19 +8,18 @@
 
 typedef struct scatter_params {
   int64_t axis;
-  combine how;
-  combine_fn combine;                                      /* NULL: replace */
+  const combine_fns *combine;                              /* NULL: replace */
 } scatter_params;
 
-status scatter_reduction(const node *n, dtype type, combine *out_how, combine_fn *out_fn) {
+status scatter_reduction(const node *n, dtype type, const combine_fns **out) {
   static const char *const names[] = {"none", "add", "mul", "max", "min"};
   text reduction = attr_string_or(n, "reduction", "none");
-  *out_how = COMBINE_NONE;
-  while (*out_how <= COMBINE_MIN && strcmp(names[*out_how], reduction.data) != 0) ++*out_how;
-  if (*out_how > COMBINE_MIN)
+  combine how = COMBINE_NONE;
+  while (how <= COMBINE_MIN && strcmp(names[how], reduction.data) != 0) ++how;
+  if (how > COMBINE_MIN)
     return ERROR(INVALID_GRAPH, "attribute 'reduction' is '%s', but must be none, add, mul, max or min", reduction.data);
-  *out_fn = combine_for(*out_how, type);
-  if (*out_how != COMBINE_NONE && !*out_fn)
+  *out = combine_for(how, type);
+  if (how != COMBINE_NONE && !*out)
     return ERROR(NOT_IMPLEMENTED, "reduction '%s' is not defined for elements of type %s", reduction.data, dtype_name(type));
   return OK;
 }
@@ -30,18 +29,23 @@ static status scatter_prepare(prepare_ctx *c, void **out_params) {
   if (!p) return status_out_of_memory();
   p->axis = attr_int_or(c->node, "axis", 0);
   *out_params = p;
-  return scatter_reduction(c->node, c->in[0]->type, &p->how, &p->combine);
+  return scatter_reduction(c->node, c->in[0]->type, &p->combine);
 }
 
 typedef struct scatter {
   char *to;
   const char *updates;
   const tensor *indices;
-  combine_fn combine;
+  const combine_fns *combine;
   int axis;
   int64_t n, width, strides[MAX_RANK];                     /* of data, in bytes */
   int64_t rows;                                            /* of indices, behind the axes before `axis` */
 } scatter;
+
+ALWAYS_INLINE void scatter_row(char *to, const char *updates, int64_t count, combine_places p, const int64_t width, const bool wide) {
+  p.wide = wide;
+  for (int64_t i = 0; i < count; ++i) move_block(to + combine_place(&p, i), updates + i * width, width);
+}
 
 /* Parts [begin, end): a part is one index of the axes before `axis`, so that parts never touch the same element. */
 static void scatter_range(void *context, int64_t begin, int64_t end) {
@@ -56,12 +60,10 @@ static void scatter_range(void *context, int64_t begin, int64_t end) {
       if (d != s->axis) to += rest % indices->dims[d] * s->strides[d];
       rest /= indices->dims[d];
     }
-    for (int64_t i = 0; i < count; ++i) {
-      char *element = to + i * step + index_wrap(integer_at(indices, row * count + i), s->n) * axis_stride;
-      const char *update = s->updates + (row * count + i) * s->width;
-      if (s->combine) s->combine(element, update, 1);
-      else move_block(element, update, s->width);
-    }
+    const char *updates = s->updates + row * count * s->width;
+    combine_places places = {indices->data, indices->type == ORTC_INT64, row * count, s->n, step, axis_stride};
+    if (s->combine) s->combine->at(to, updates, count, &places);
+    else FOR_WIDTHS(scatter_row, s->width, places.wide, to, updates, count, places);
   }
 }
 

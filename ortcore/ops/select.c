@@ -65,23 +65,43 @@ static status compress_run(kernel_ctx *k) {
 
 /* ---- NonZero ---- */
 
-/* An element is zero if all its bits are, the signs of floats aside; an empty string is zero. */
-typedef struct zero_test { int width; uint64_t mask; bool text; } zero_test;
-
-static zero_test zero_test_for(const tensor *t) {
-  zero_test z = {tensor_width(t), UINT64_MAX, t->type == ORTC_STRING};
-  if (t->type == ORTC_FLOAT16 || t->type == ORTC_BFLOAT16) z.mask = 0x7fff;
-  else if (t->type == ORTC_FLOAT) z.mask = 0x7fffffff;
-  else if (t->type == ORTC_DOUBLE || t->type == ORTC_COMPLEX128) z.mask = INT64_MAX;
-  else if (t->type == ORTC_COMPLEX64) z.mask = 0x7fffffff7fffffff;
-  return z;
+/* An element is zero if all its bits are, the signs of floats aside. */
+static uint64_t value_bits(dtype type) {
+  switch (type) {
+    case ORTC_FLOAT16: case ORTC_BFLOAT16: return 0x7fff;
+    case ORTC_FLOAT: return 0x7fffffff;
+    case ORTC_DOUBLE: case ORTC_COMPLEX128: return INT64_MAX;
+    case ORTC_COMPLEX64: return 0x7fffffff7fffffff;
+    default: return UINT64_MAX;
+  }
 }
 
-static inline bool is_nonzero(const zero_test *z, const char *data, int64_t i) {
-  uint64_t x[2] = {0, 0};
-  if (z->text) return rcstr_bytes(((rcstr *const *)data)[i]) != 0;
-  move_block((char *)x, data + i * z->width, z->width);
-  return ((x[0] | x[1]) & z->mask) != 0;
+/* Appends to `out` which of the n elements are not zero (out NULL: only counts them); `text`: strings, of which the empty one is zero. */
+ALWAYS_INLINE void nonzero_row(const char *data, int64_t n, uint64_t mask, int64_t *out, int64_t *out_count, const int64_t width,
+                               const bool text) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    uint64_t x[2] = {0, 0};
+    memcpy(x, data + i * width, (size_t)width);
+    bool is = text ? rcstr_bytes(((rcstr *const *)data)[i]) != 0 : ((x[0] | x[1]) & mask) != 0;
+    if (is && out) out[count] = i;
+    count += is;
+  }
+  *out_count = count;
+}
+
+static int64_t nonzero_find(const tensor *t, int64_t first, int64_t n, int64_t *out) {
+  int64_t width = tensor_width(t), count;
+  const char *data = (const char *)t->data + first * width;
+  uint64_t mask = value_bits(t->type);
+  switch (width) {
+    case 1: nonzero_row(data, n, mask, out, &count, 1, false); break;
+    case 2: nonzero_row(data, n, mask, out, &count, 2, false); break;
+    case 4: nonzero_row(data, n, mask, out, &count, 4, false); break;
+    case 8: nonzero_row(data, n, mask, out, &count, 8, t->type == ORTC_STRING); break;
+    default: nonzero_row(data, n, mask, out, &count, 16, false);
+  }
+  return count;
 }
 
 static status nonzero_infer(infer_ctx *c) {
@@ -91,22 +111,21 @@ static status nonzero_infer(infer_ctx *c) {
   return OK;
 }
 
+/* The last axis is searched row by row; what is found there is filled up with the row's own index. */
 static status nonzero_run(kernel_ctx *k) {
   const tensor *in = k->in[0];
-  zero_test z = zero_test_for(in);
-  int rank = in->rank ? in->rank : 1;                      /* a scalar counts as one element of a list */
-  int64_t dims[2] = {rank, 0}, index[MAX_RANK] = {0}, n = 0;
-  for (int64_t i = 0; i < in->count; ++i) dims[1] += is_nonzero(&z, in->data, i);
+  int rank = in->rank ? in->rank : 1, last = rank - 1;     /* a scalar counts as one element of a list */
+  int64_t columns = in->rank ? in->dims[last] : 1, dims[2] = {rank, nonzero_find(in, 0, in->count, NULL)}, index[MAX_RANK] = {0}, at = 0;
   tensor *out;
   TRY(kernel_output(k, 0, 2, dims, &out));
   if (!out || out->count == 0) return OK;
   int64_t *to = out->data;
-  for (int64_t i = 0; i < in->count; ++i) {
-    if (is_nonzero(&z, in->data, i)) {
-      for (int d = 0; d < rank; ++d) to[d * dims[1] + n] = index[d];
-      ++n;
-    }
-    for (int d = rank - 1; d >= 0 && ++index[d] == (in->rank ? in->dims[d] : 1); --d) index[d] = 0;
+  for (int64_t first = 0; first < in->count; first += columns) {
+    int64_t found = nonzero_find(in, first, columns, to + last * dims[1] + at);
+    for (int d = 0; d < last; ++d)
+      for (int64_t i = 0; i < found; ++i) to[d * dims[1] + at + i] = index[d];
+    at += found;
+    for (int d = last - 1; d >= 0 && ++index[d] == in->dims[d]; --d) index[d] = 0;
   }
   return OK;
 }

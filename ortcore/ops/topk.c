@@ -1,15 +1,13 @@
-/* TopK. Every element becomes one unsigned number, an item: its value in an order-preserving code above the complement of its index, so that the
- * largest items are the answer and equal values come in the order of their indices. NaN counts as larger than every number; -0 equals 0. */
+/* TopK. Every element becomes an unsigned code of the same order (the reverse order for the smallest), and the k largest codes are kept in a
+ * heap. Equal values come in the order of their indices; NaN counts as larger than every number; -0 equals 0. */
 #include <ortcore/ops/movement.h>
 
 #include <inttypes.h>
+#include <ortcore/base/cpu.h>
 #include <ortcore/base/half.h>
 #include <ortcore/base/threads.h>
 
-enum { TOPK_CHUNK = 256 };                                 /* items made at a time */
-
-typedef unsigned __int128 wide_item;                       /* of 64-bit types */
-typedef uint64_t item;
+enum { TOPK_CHUNK = 256, TOPK_STEP = 16 };                 /* codes made at a time; looked at together */
 
 typedef struct topk_row {
   const char *from;
@@ -17,7 +15,7 @@ typedef struct topk_row {
   bool largest;
 } topk_row;
 
-typedef void (*load_fn)(const topk_row *r, int64_t begin, int64_t end, void *items);
+typedef void (*load_fn)(const topk_row *r, int64_t begin, int64_t end, void *codes);
 
 static inline uint32_t code_f32(float x) {
   uint32_t u = float_bits(x == 0 ? 0 : x);
@@ -30,43 +28,38 @@ static inline uint64_t code_f64(double x) {
   return x != x ? UINT64_MAX : u >> 63 ? ~u : u | (uint64_t)1 << 63;
 }
 
-#define LOADER(name, T, expression) \
-  static void load_##name(const topk_row *r, int64_t begin, int64_t end, void *items) { \
-    item *to = items; \
-    uint32_t flip = r->largest ? 0 : UINT32_MAX; \
-    for (int64_t i = begin; i < end; ++i) { \
-      T x = ((const T *)r->from)[i * r->stride]; \
-      to[i - begin] = (uint64_t)((uint32_t)(expression) ^ flip) << 32 | (UINT32_MAX - (uint32_t)i); \
-    } \
+#define LOADER(name, T, CODE, expression) \
+  MULTIVERSION static void load_##name(const topk_row *r, int64_t begin, int64_t end, void *codes) { \
+    CODE *restrict to = codes, flip = r->largest ? 0 : (CODE)-1; \
+    const T *from = (const T *)r->from + begin * r->stride; \
+    if (r->stride == 1) \
+      for (int64_t i = 0; i < end - begin; ++i) { T x = from[i]; to[i] = (CODE)(expression) ^ flip; } \
+    else \
+      for (int64_t i = 0; i < end - begin; ++i) { T x = from[i * r->stride]; to[i] = (CODE)(expression) ^ flip; } \
   }
-#define WIDE_LOADER(name, T, expression) \
-  static void load_##name(const topk_row *r, int64_t begin, int64_t end, void *items) { \
-    wide_item *to = items; \
-    uint64_t flip = r->largest ? 0 : UINT64_MAX; \
-    for (int64_t i = begin; i < end; ++i) { \
-      T x = ((const T *)r->from)[i * r->stride]; \
-      to[i - begin] = (wide_item)((uint64_t)(expression) ^ flip) << 64 | (UINT64_MAX - (uint64_t)i); \
-    } \
-  }
-LOADER(i8, int8_t, (uint32_t)x ^ 0x80000000u)
-LOADER(i16, int16_t, (uint32_t)x ^ 0x80000000u)
-LOADER(i32, int32_t, (uint32_t)x ^ 0x80000000u)
-LOADER(u8, uint8_t, x)
-LOADER(u16, uint16_t, x)
-LOADER(u32, uint32_t, x)
-LOADER(f16, f16, code_f32(f16_to_f32(x)))
-LOADER(bf16, bf16, code_f32(bf16_to_f32(x)))
-LOADER(f32, float, code_f32(x))
-WIDE_LOADER(i64, int64_t, (uint64_t)x ^ (uint64_t)1 << 63)
-WIDE_LOADER(u64, uint64_t, x)
-WIDE_LOADER(f64, double, code_f64(x))
+LOADER(i8, int8_t, uint32_t, (uint32_t)x ^ 0x80000000u)
+LOADER(i16, int16_t, uint32_t, (uint32_t)x ^ 0x80000000u)
+LOADER(i32, int32_t, uint32_t, (uint32_t)x ^ 0x80000000u)
+LOADER(u8, uint8_t, uint32_t, x)
+LOADER(u16, uint16_t, uint32_t, x)
+LOADER(u32, uint32_t, uint32_t, x)
+LOADER(f16, f16, uint32_t, code_f32(f16_to_f32(x)))
+LOADER(bf16, bf16, uint32_t, code_f32(bf16_to_f32(x)))
+LOADER(f32, float, uint32_t, code_f32(x))
+LOADER(i64, int64_t, uint64_t, (uint64_t)x ^ (uint64_t)1 << 63)
+LOADER(u64, uint64_t, uint64_t, x)
+LOADER(f64, double, uint64_t, code_f64(x))
 
+typedef uint64_t item;
 #define ITEM item
+#define CODE uint32_t
+#define CODE_BITS 32
 #include <ortcore/kernels/cpu/topk_item.h>
-#undef ITEM
+typedef unsigned __int128 wide_item;                       /* of 64-bit types */
 #define ITEM wide_item
+#define CODE uint64_t
+#define CODE_BITS 64
 #include <ortcore/kernels/cpu/topk_item.h>
-#undef ITEM
 
 static load_fn loader_for(dtype type) {
   switch (type) {
@@ -144,8 +137,7 @@ static void topk_slots(void *context, int64_t begin, int64_t end) {
       if (j->wide) topk_row_wide_item(j->load, &r, j->k, j->sorted, heap);
       else topk_row_item(j->load, &r, j->k, j->sorted, heap);
       for (int64_t i = 0; i < j->k; ++i) {
-        int64_t index = j->wide ? (int64_t)(UINT64_MAX - (uint64_t)((wide_item *)heap)[i])
-          : (int64_t)(UINT32_MAX - (uint32_t)((item *)heap)[i]);
+        int64_t index = j->wide ? item_index_wide_item(((wide_item *)heap)[i]) : item_index_item(((item *)heap)[i]);
         int64_t at = (outer * j->k + i) * j->inner + column;
         if (j->indices) j->indices[at] = index;
         if (j->values) move_block(j->values + at * j->width, r.from + index * j->inner * j->width, j->width);
@@ -179,7 +171,7 @@ static status topk_run(kernel_ctx *k) {
   j.indices = indices ? indices->data : NULL;
   j.wide = j.width == 8;
   j.slots = j.rows * j.n < 16384 ? 1 : j.rows < k->threads ? j.rows : k->threads;
-  j.heap_bytes = (j.k + TOPK_CHUNK) * (int64_t)(j.wide ? sizeof(wide_item) : sizeof(item));
+  j.heap_bytes = j.k * (int64_t)(j.wide ? sizeof(wide_item) : sizeof(item));
   TRY(kernel_scratch(k, (size_t)(j.slots * j.heap_bytes), (void **)&j.heaps));
   parallel_for(k->threads, j.slots, 1, topk_slots, &j);
   return OK;

@@ -89,11 +89,13 @@
 #define NAME bf16
 #include <ortcore/kernels/cpu/combine_type.h>
 
-combine_fn combine_for(combine how, dtype type) {
-#define ROW(type, name) [ORTC_##type] = {NULL, add_##name, mul_##name, max_##name, min_##name}
-  static const combine_fn table[ORTC_ELEMENT_TYPE_COUNT][5] = {
+const combine_fns *combine_for(combine how, dtype type) {
+#define WAY(how, name) {how##_##name, how##_at_##name}
+#define ROW(type, name) [ORTC_##type] = {{0}, WAY(add, name), WAY(mul, name), WAY(max, name), WAY(min, name)}
+  static const combine_fns table[ORTC_ELEMENT_TYPE_COUNT][5] = {
     ROW(INT8, i8), ROW(INT16, i16), ROW(INT32, i32), ROW(INT64, i64), ROW(UINT8, u8), ROW(UINT16, u16), ROW(UINT32, u32), ROW(UINT64, u64),
     ROW(BOOL, b8), ROW(FLOAT, f32), ROW(DOUBLE, f64), ROW(FLOAT16, f16), ROW(BFLOAT16, bf16)};
 #undef ROW
-  return table[type][how];
+#undef WAY
+  return table[type][how].at ? &table[type][how] : NULL;
 }

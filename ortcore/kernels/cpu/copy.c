@@ -106,9 +106,16 @@ static void plan_make(plan *p, const strided_copy *c, int rank) {
     if (rank) p->columns = axes_take(p->axes, &rank, rank - 1);
     int row = rank - 1;
     for (int i = 0; i < rank; ++i)
-      if (p->axes[i].from == run && p->columns.to == run && p->columns.n >= 4 && p->axes[i].n >= 4)
-        row = i, p->block = transposed_for(run), p->group = 64 / run;
+      if (p->axes[i].from == run && p->columns.to == run) row = i;
     if (row >= 0) p->rows = axes_take(p->axes, &rank, row);
+    if (p->rows.from == run && p->columns.to == run && p->rows.n > 4 && p->columns.n > 4) {
+      p->block = transposed_for(run);
+      p->group = 64 / run;
+    } else if (p->rows.n <= 4 && p->columns.n > p->rows.n) {
+      axis swap = p->rows;                                 /* rows are what is divided among threads: let them be the longer axis */
+      p->rows = p->columns;
+      p->columns = swap;
+    }
   }
   p->outer = rank;
 }

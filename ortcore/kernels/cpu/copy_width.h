@@ -43,10 +43,29 @@ static inline void FN(line)(char *restrict to, int64_t to_stride, const char *re
   }
 }
 
+/* Channels of an image apart, or together again: row i of `from`, k elements, goes to k lines of `to`, or the reverse. With k known the
+ * compiler makes vector shuffles of it. */
+static inline __attribute__((always_inline)) void FN(apart)(char *restrict to, int64_t line, const char *restrict from, int64_t n,
+                                                            const int k) {
+  for (int64_t i = 0; i < n; ++i)
+    for (int c = 0; c < k; ++c) FN(move)(to + c * line + i * WIDTH, from + (i * k + c) * WIDTH);
+}
+static inline __attribute__((always_inline)) void FN(together)(char *restrict to, const char *restrict from, int64_t line, int64_t n,
+                                                               const int k) {
+  for (int64_t i = 0; i < n; ++i)
+    for (int c = 0; c < k; ++c) FN(move)(to + (i * k + c) * WIDTH, from + c * line + i * WIDTH);
+}
+
 /* Any strides; the longer direction is the inner loop. */
 MULTIVERSION static void FN(copy_elements)(char *to, const char *from, int64_t n1, int64_t to1, int64_t from1, int64_t n0, int64_t to0,
                                            int64_t from0) {
-  if (n0 < 8 && n1 > n0)
+  bool apart = to1 == WIDTH && from0 == WIDTH && from1 == n0 * WIDTH, together = from1 == WIDTH && to0 == WIDTH && to1 == n0 * WIDTH;
+  if (apart && n0 == 3) FN(apart)(to, to0, from, n1, 3);
+  else if (apart && n0 == 4) FN(apart)(to, to0, from, n1, 4);
+  else if (together && n0 == 2) FN(together)(to, from, from0, n1, 2);
+  else if (together && n0 == 3) FN(together)(to, from, from0, n1, 3);
+  else if (together && n0 == 4) FN(together)(to, from, from0, n1, 4);
+  else if (n0 < 8 && n1 > n0)
     for (int64_t j = 0; j < n0; ++j) FN(line)(to + j * to0, to1, from + j * from0, from1, n1);
   else
     for (int64_t i = 0; i < n1; ++i) FN(line)(to + i * to1, to0, from + i * from1, from0, n0);
@@ -82,22 +101,29 @@ static inline void FN(transpose_lines)(char *to, int64_t to1, const char *from, 
     for (int j = 0; j < LINE; j += TILE) FN(transpose_tile)(to + i * to1 + j * WIDTH, to1, square + j * 64 + i * WIDTH, 64);
 }
 
-/* Columns are adjacent in `to`, rows are adjacent in `from`. Whole cache lines of `from` are used before they can be evicted. */
+/* Up to a cache line's worth of rows. */
+static void FN(transpose_rows)(char *to, const char *from, int64_t n1, int64_t to1, int64_t from1, int64_t n0, int64_t to0, int64_t from0) {
+  enum { TILE = FN(TILE), LINE = 64 / WIDTH };
+  int64_t j = 0;
+  if (n1 == LINE && (to1 % 2048 == 0 || from0 % 2048 == 0))
+    for (; j + LINE <= n0; j += LINE) FN(transpose_lines)(to + j * WIDTH, to1, from + j * from0, from0);
+  for (; j + TILE <= n0; j += TILE) {
+    int64_t i = 0;
+    for (; i + TILE <= n1; i += TILE) FN(transpose_tile)(to + i * to1 + j * WIDTH, to1, from + j * from0 + i * WIDTH, from0);
+    for (; i < n1; ++i) FN(line)(to + i * to1 + j * WIDTH, WIDTH, from + j * from0 + i * WIDTH, from0, TILE);
+  }
+  if (j < n0) FN(copy_elements)(to + j * to0, from + j * from0, n1, to1, from1, n0 - j, to0, from0);
+}
+
+/* Columns are adjacent in `to`, rows are adjacent in `from`. Whole cache lines of `from` are used before they can be evicted, and not more
+ * rows of it at a time than the TLB has pages for. */
 static void FN(copy_transposed)(char *to, const char *from, int64_t n1, int64_t to1, int64_t from1, int64_t n0, int64_t to0,
                                 int64_t from0) {
-  enum { TILE = FN(TILE), LINE = 64 / WIDTH };
-  bool collides = to1 % 2048 == 0 || from0 % 2048 == 0;
-  for (int64_t line = 0; line < n1; line += LINE) {
-    int64_t end = line + LINE < n1 ? line + LINE : n1, j = 0;
-    if (collides && end - line == LINE)
-      for (; j + LINE <= n0; j += LINE) FN(transpose_lines)(to + line * to1 + j * WIDTH, to1, from + j * from0 + line * WIDTH, from0);
-    for (; j + TILE <= n0; j += TILE) {
-      int64_t i = line;
-      for (; i + TILE <= end; i += TILE) FN(transpose_tile)(to + i * to1 + j * WIDTH, to1, from + j * from0 + i * WIDTH, from0);
-      for (; i < end; ++i) FN(line)(to + i * to1 + j * WIDTH, WIDTH, from + j * from0 + i * WIDTH, from0, TILE);
-    }
-    if (j < n0) FN(copy_elements)(to + line * to1 + j * to0, from + line * from1 + j * from0, end - line, to1, from1, n0 - j, to0, from0);
-  }
+  enum { LINE = 64 / WIDTH, COLUMNS = 512 };
+  for (int64_t j = 0; j < n0; j += COLUMNS)
+    for (int64_t i = 0; i < n1; i += LINE)
+      FN(transpose_rows)(to + i * to1 + j * to0, from + i * from1 + j * from0, n1 - i < LINE ? n1 - i : LINE, to1, from1,
+                         n0 - j < COLUMNS ? n0 - j : COLUMNS, to0, from0);
 }
 #endif
 
