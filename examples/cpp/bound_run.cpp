@@ -1,4 +1,4 @@
-// Runs a model on vectors that this program owns, and prints what came out.
+// Runs a model on vectors that this program owns, and prints what came out. Outputs whose shape only the run can tell are left to the engine.
 //
 //     c++ -std=c++17 bound_run.cpp $(pkg-config --cflags --libs ortcore) -o bound_run
 //     ./bound_run model.onnx [size of dynamic dims, default 1]
@@ -72,16 +72,28 @@ size_t count_of(const std::vector<int64_t> &dims) {
   return count;
 }
 
+// Can this program make the memory before the run? It must know the shape: every dim is fixed, or named as a dim of the inputs is.
+bool shape_is_known(const ortc_io_info &io) {
+  if (!io.is_tensor || !io.has_rank || io.element_type != ORTC_FLOAT) return false;
+  for (size_t i = 0; i < io.rank; ++i) {
+    if (io.dims[i] < 0 && !io.symbols[i]) return false;
+  }
+  return true;
+}
+
 void print(const char *name, ortc_value *value) {
   char type[64];
   ortc_value_format_type(value, type, sizeof type);
   std::cout << name << ": " << type << " [";
   for (size_t i = 0; i < ortc_value_get_rank(value); ++i) std::cout << (i ? "," : "") << ortc_value_get_dims(value)[i];
   std::cout << "]";
-  const auto *data = static_cast<const float *>(ortc_value_get_data(value));
-  const int64_t count = ortc_value_get_count(value);
-  for (int64_t i = 0; i < count && i < 8; ++i) std::cout << ' ' << data[i];
-  std::cout << (count > 8 ? " ...\n" : "\n");
+  const int64_t count = ortc_value_get_count(value), shown = count < 8 ? count : 8;
+  const void *data = ortc_value_get_data(value);
+  for (int64_t i = 0; i < shown; ++i) {
+    if (ortc_value_get_element_type(value) == ORTC_FLOAT) std::cout << ' ' << static_cast<const float *>(data)[i];
+    if (ortc_value_get_element_type(value) == ORTC_INT64) std::cout << ' ' << static_cast<const int64_t *>(data)[i];
+  }
+  std::cout << (count > shown ? " ...\n" : "\n");
 }
 
 void run(const char *path, int64_t open_dim) {
@@ -97,6 +109,10 @@ void run(const char *path, int64_t open_dim) {
   }
   for (size_t i = 0; i < ortc_session_get_io_count(session.get(), ORTC_IO_OUTPUT); ++i) {
     const auto &io = *ortc_session_get_io(session.get(), ORTC_IO_OUTPUT, i);
+    if (!shape_is_known(io)) {
+      check(ortc_binding_bind_output_device(binding.get(), io.name, &io.memory));
+      continue;
+    }
     const auto dims = shape_of(io, open_dim);
     check(ortc_binding_bind_output(binding.get(), io.name, tensor(std::vector<float>(count_of(dims)), dims).get()));
   }
