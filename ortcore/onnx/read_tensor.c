@@ -1,5 +1,6 @@
 /* TensorProto: raw bytes stay in place, typed fields are decoded. */
 #include <ortcore/onnx/reader.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,12 +43,16 @@ static status add_external(reader *r, proto *p, const wire_field *f) {
     if (g.number == 2 && !(value = wire_text(r->m->memory, &g))) return status_out_of_memory();
   }
   if (w.bad || !key || !value) return malformed("external data of a tensor");
-  char *end = value;
-  if (!strcmp(key, "location")) p->location = value;
-  else if (!strcmp(key, "offset")) p->offset = strtoll(value, &end, 10);
-  else if (!strcmp(key, "length")) p->length = strtoll(value, &end, 10);
-  else return OK;
-  if (strcmp(key, "location") && (*end || end == value || p->offset < 0)) return ERROR(FAIL, "external data of a tensor has %s '%s', which is no size", key, value);
+  if (!strcmp(key, "location")) {
+    p->location = value;
+    return OK;
+  }
+  int64_t *into = !strcmp(key, "offset") ? &p->offset : !strcmp(key, "length") ? &p->length : NULL;
+  if (!into) return OK;                                      /* a checksum, or what producers note for themselves */
+  char *end;
+  errno = 0;
+  *into = strtoll(value, &end, 10);
+  if (errno || end == value || *end || *into < 0) return ERROR(FAIL, "external data of a tensor has %s '%s', which is no size", key, value);
   return OK;
 }
 

@@ -6,7 +6,7 @@
 #include <ortcore/onnx/wire.h>
 
 #define OMITTED (-2)                                         /* an optional parameter of a function that its caller left out */
-#define MAX_DEPTH 32                                         /* of subgraphs within subgraphs, and of functions that call functions */
+#define MAX_DEPTH 24                                         /* of subgraphs within subgraphs, and of functions that call functions */
 /* Functions that call functions can describe exponentially large graphs: bytes of all inlined bodies together, tensor data aside. */
 #define MAX_INLINED_BYTES ((size_t)64 << 20)
 
