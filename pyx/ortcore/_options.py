@@ -207,6 +207,7 @@ class SessionOptions:
         copy = SessionOptions()
         for name in ("_fields", "_config", "_dims", "_initializers", "_files", "_providers"):
             setattr(copy, name, getattr(self, name).copy())
+        copy._cancel = self._cancel
         return copy
 
     def __copy__(self) -> SessionOptions:
