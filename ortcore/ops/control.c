@@ -188,6 +188,6 @@ static status scan8_infer(infer_ctx *c) {
 OP_FAMILY(control) = {
   {.name = "If", .since = 1, .signature = IF_SIGNATURE, .flags = OP_SUBGRAPHS | OP_VALUES, .infer = if_infer},
   {.name = "Loop", .since = 1, .signature = LOOP_SIGNATURE, .flags = OP_SUBGRAPHS | OP_VALUES, .infer = loop_infer},
-  {.name = "Scan", .since = 8, .signature = "inputs:any% -> outputs:any%", .flags = OP_SUBGRAPHS, .infer = scan8_infer, .prepare = scan8_prepare},
+  {.name = "Scan", .since = 8, .signature = "sequence_lens:i64? inputs:any% -> outputs:any%", .flags = OP_SUBGRAPHS, .infer = scan8_infer, .prepare = scan8_prepare},
   {.name = "Scan", .since = 9, .signature = "inputs:any% -> outputs:any%", .flags = OP_SUBGRAPHS, .infer = scan_infer},
   {0}};
