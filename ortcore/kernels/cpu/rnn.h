@@ -1,0 +1,66 @@
+/* Recurrent layers in float and double: one product projects the inputs of all steps, then each step multiplies its state and applies the cell.
+ *
+ * Weights lie in panels of 64 columns ([ceil(n/64)][k][64], filled up with zeros), so that a row's product with a panel stays in registers
+ * while the panel streams by. */
+#ifndef ORTCORE_KERNELS_CPU_RNN_H
+#define ORTCORE_KERNELS_CPU_RNN_H
+
+#include <ortcore/base/dtype.h>
+
+typedef enum rnn_kind { RNN_SIMPLE, RNN_GRU, RNN_LSTM } rnn_kind;
+
+typedef enum rnn_function {
+  RNN_SIGMOID, RNN_TANH, RNN_RELU, RNN_AFFINE, RNN_LEAKY_RELU, RNN_THRESHOLDED_RELU, RNN_SCALED_TANH, RNN_HARD_SIGMOID, RNN_ELU, RNN_SOFTSIGN, RNN_SOFTPLUS
+} rnn_function;
+
+typedef struct rnn_activation { rnn_function function; float alpha, beta; } rnn_activation;
+
+/* Everything of one direction. Pointers are to numbers of the run's type; panels as above. */
+typedef struct rnn_weights {
+  const void *input;                                       /* gates * hidden columns, k = inputs */
+  const void *state;                                       /* k = hidden; all gates, but without GRU's candidate */
+  const void *candidate;                                   /* GRU: the candidate's hidden columns */
+  const void *bias;                                        /* [gates * hidden], both biases added; NULL: none */
+  const void *candidate_bias;                              /* GRU with linear_before_reset: [hidden], left out of `bias`; NULL: none */
+  const void *peepholes;                                   /* LSTM: [3 * hidden] for input, output, forget; NULL: none */
+} rnn_weights;
+
+typedef struct rnn_layer {
+  rnn_kind kind;
+  int64_t gates, hidden, inputs;
+  int directions;
+  bool reverse[2];
+  rnn_activation activations[2][3];
+  float clip;                                              /* 0: none */
+  bool input_forget, linear_before_reset;
+  bool quantise;                                           /* inputs and states are rounded to 8 bits before each product */
+  rnn_weights weights[2];
+} rnn_layer;
+
+/* The tensors of one run. Sequences of `steps` for `batch` rows; strides in elements. */
+typedef struct rnn_run {
+  const rnn_layer *layer;
+  int64_t steps, batch;
+  const void *x;                                           /* rows of `inputs` numbers */
+  int64_t x_step, x_row;                                   /* in rows */
+  void *y;                                                 /* NULL: not wanted */
+  int64_t y_step, y_row, y_direction;
+  const int32_t *lengths;                                  /* NULL: all are `steps` */
+  const void *initial_h, *initial_c;                       /* NULL: zeros */
+  void *last_h, *last_c;                                   /* never NULL (last_c only for LSTM); the states live here */
+  int64_t state_row, state_direction;
+} rnn_run;
+
+static inline int64_t rnn_padded(int64_t columns) { return (columns + 63) / 64 * 64; }
+/* Elements of the panels of a matrix with `columns` columns and `k` rows. */
+static inline int64_t rnn_panel_count(int64_t columns, int64_t k) { return rnn_padded(columns) * k; }
+/* The element of column c at k is matrix[c * column_stride + k * k_stride]. */
+void rnn_pack_f32(const float *matrix, int64_t columns, int64_t k, int64_t column_stride, int64_t k_stride, float *panels);
+void rnn_pack_f64(const double *matrix, int64_t columns, int64_t k, int64_t column_stride, int64_t k_stride, double *panels);
+
+/* Elements of scratch that a run needs; -1 if that overflows. */
+int64_t rnn_scratch_count(const rnn_layer *layer, int64_t steps, int64_t batch);
+void rnn_run_f32(const rnn_run *run, int threads, float *scratch);
+void rnn_run_f64(const rnn_run *run, int threads, double *scratch);
+
+#endif
