@@ -139,7 +139,7 @@ MATHF float mathf_erf(float x) {
 /* x times the normal distribution function: the exact Gelu. */
 MATHF float mathf_gelu(float x) {
   float a = mathf_min(14.4f, fabsf(x)), q = 0.5f * mathf_erfcx(a * 0.70710678f) * mathf_exp_square(a, 0.5f);
-  return x < 0.0f ? x * q : x - x * q;
+  return x * (x < 0.0f ? q : 1.0f - q);
 }
 
 /* x tanh(log(1 + e^x)): with w = e^x (e^x + 2) the hyperbolic tangent is w / (w + 2). */
