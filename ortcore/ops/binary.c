@@ -101,7 +101,8 @@ static status mean_prepare(prepare_ctx *c, void **out_params) {
   {.name = "Pow", .since = version, .signature = "X:T Y:T1 -> Z:T", .T = bases, .T1 = exponents, .flags = OP_LAYOUT_ANY, .inplace = 3, .infer = infer_broadcast, \
    .prepare = pow_prepare, .run = pow_run}
 #define PRELU(version, types) \
-  {.name = "PRelu", .since = version, .signature = "X:T slope:T -> Y:T", .T = types, .flags = OP_LAYOUT_ANY, .inplace = 1, .prepare = elementwise_prepare, .run = prelu_run}
+  {.name = "PRelu", .since = version, .signature = "X:T slope:T -> Y:T", .T = types, .flags = OP_LAYOUT_ANY, .inplace = 1, .prepare = elementwise_prepare, \
+   .run = prelu_run}
 
 /* The slope broadcasts to x, not x to the slope. */
 static status prelu_run(kernel_ctx *k) {

@@ -58,7 +58,8 @@ static status bitcast_infer(infer_ctx *c) {
   TRY(cast_infer(c));
   dtype from = c->in[0]->type, to = c->out[0]->type;
   if (from && dtype_bits(from) != dtype_bits(to))
-    return ERROR(INVALID_GRAPH, "BitCast from %s to %s: elements of %d bits cannot be seen as elements of %d bits", dtype_name(from), dtype_name(to), dtype_bits(from), dtype_bits(to));
+    return ERROR(INVALID_GRAPH, "BitCast from %s to %s: elements of %d bits cannot be seen as elements of %d bits", dtype_name(from), dtype_name(to), dtype_bits(from),
+                 dtype_bits(to));
   return OK;
 }
 
@@ -79,5 +80,6 @@ static status bitcast_run(kernel_ctx *k) {
 OP_FAMILY(cast) = {
   CAST(6, TS_6), CAST(9, TS_9), CAST(13, TS_13), CAST(19, TS_19), CAST(21, TS_21), CAST(23, TS_23), CAST(24, TS_24), CAST(25, TS_25), CAST(28, TS_28),
   CAST_LIKE(15, TS_13), CAST_LIKE(19, TS_19), CAST_LIKE(21, TS_21), CAST_LIKE(23, TS_23), CAST_LIKE(24, TS_24), CAST_LIKE(25, TS_25),
-  {.name = "BitCast", .since = 26, .signature = "input:T1 -> output:T2", .T1 = TS_BITS, .T2 = TS_BITS, .flags = OP_LAYOUT_ANY, .infer = bitcast_infer, .run = bitcast_run},
+  {.name = "BitCast", .since = 26, .signature = "input:T1 -> output:T2", .T1 = TS_BITS, .T2 = TS_BITS, .flags = OP_LAYOUT_ANY, .infer = bitcast_infer,
+   .run = bitcast_run},
   {0}};

@@ -11,7 +11,8 @@ static status constant_infer(infer_ctx *c) {
   const tensor *value = attr_tensor(c->node, "value");
   dtype type = value ? value->type : ORTC_FLOAT;
   if (value && value->count != 1) return ERROR(INVALID_GRAPH, "attribute 'value' must be a tensor of one element, but has %lld", (long long)value->count);
-  if (!typeset_has(c->op->T2, type)) return ERROR(INVALID_GRAPH, "attribute 'value' is of type %s, which ConstantOfShape (opset %lld) does not give", dtype_name(type), (long long)c->node->opset);
+  if (!typeset_has(c->op->T2, type))
+    return ERROR(INVALID_GRAPH, "attribute 'value' is of type %s, which ConstantOfShape (opset %lld) does not give", dtype_name(type), (long long)c->node->opset);
   c->out[0]->type = type;
   return infer_shape_from_input(c, 0, "input");
 }
@@ -21,7 +22,8 @@ static status constant_run(kernel_ctx *k) {
   static const float zero = 0;
   tensor *out;
   if (shape->rank > 1 || shape->count > MAX_RANK)
-    return ERROR(INVALID_ARGUMENT, "the shape must be a list of at most %d dims, but is a tensor of rank %d with %lld elements", MAX_RANK, shape->rank, (long long)shape->count);
+    return ERROR(INVALID_ARGUMENT, "the shape must be a list of at most %d dims, but is a tensor of rank %d with %lld elements", MAX_RANK, shape->rank,
+                 (long long)shape->count);
   int64_t dims[MAX_RANK];
   memcpy(dims, shape->data, (size_t)shape->count * sizeof *dims);
   for (int64_t i = 0; i < shape->count; ++i)

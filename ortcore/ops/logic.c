@@ -118,8 +118,8 @@ static status clip_run(kernel_ctx *k) {
 }
 
 #define COMPARE(op, version, types) \
-  {.name = #op, .since = version, .signature = "A:T B:T -> C:bool", .T = types, .flags = OP_LAYOUT_ANY, .inplace = 3, .infer = infer_broadcast, .prepare = compare_prepare, \
-   .run = elementwise_run}
+  {.name = #op, .since = version, .signature = "A:T B:T -> C:bool", .T = types, .flags = OP_LAYOUT_ANY, .inplace = 3, .infer = infer_broadcast, \
+   .prepare = compare_prepare, .run = elementwise_run}
 #define ORDER(op) COMPARE(op, 7, TS_FLOAT_6), COMPARE(op, 9, TS_NUMERIC_12), COMPARE(op, 13, TS_NUMERIC)
 #define ORDER_OR_EQUAL(op) COMPARE(op, 12, TS_NUMERIC_12), COMPARE(op, 16, TS_NUMERIC)
 #define TRUTH(op) \
@@ -131,7 +131,8 @@ static status clip_run(kernel_ctx *k) {
   {.name = "Where", .since = version, .signature = "condition:bool X:T Y:T -> output:T", .T = types, .flags = OP_LAYOUT_ANY, .inplace = 6, .infer = infer_broadcast, \
    .run = where_run}
 #define CLIP(version, types, inputs) \
-  {.name = "Clip", .since = version, .signature = "input:T " inputs "-> output:T", .T = types, .flags = OP_LAYOUT_ANY, .inplace = 1, .prepare = clip_prepare, .run = clip_run}
+  {.name = "Clip", .since = version, .signature = "input:T " inputs "-> output:T", .T = types, .flags = OP_LAYOUT_ANY, .inplace = 1, .prepare = clip_prepare, \
+   .run = clip_run}
 
 OP_FAMILY(logic) = {
   COMPARE(Equal, 7, TS(BOOL) | TS_INDEX), COMPARE(Equal, 11, TS_NUMERIC_12 | TS(BOOL)), COMPARE(Equal, 13, TS_NUMERIC | TS(BOOL)),

@@ -1,16 +1,15 @@
 """What ONNX's own schemas say of an operator: at which opsets it changed, and which types a parameter takes."""
+
 import onnx
 from onnx import TensorProto, helper
 
-from .case import bf16
-
-OLDEST = 7                                                   # opsets before it are not read
+from .case import OLDEST_OPSET, bf16
 
 
 def versions(op):
     """The opsets to test an operator at: each at which it changed."""
     changes = {s.since_version for s in onnx.defs.get_all_schemas_with_history() if s.name == op and s.domain == ""}
-    return sorted({max(v, OLDEST) for v in changes})
+    return sorted({max(v, OLDEST_OPSET) for v in changes})
 
 
 def dtypes(op, opset, parameter="T", among=None):
