@@ -2,7 +2,7 @@
 #include <ortcore/ops/ml.h>
 
 typedef struct linear_params {
-  int64_t outputs, features;                                 /* features 0: whatever X has */
+  int64_t outputs, features;
   const float *coefficients, *intercepts;
   labels classes;
   post_transform post;
@@ -24,7 +24,8 @@ static status read(prepare_ctx *c, linear_params **out, int64_t outputs) {
 }
 
 static status scores_of(const linear_params *p, const float *x, int64_t columns, float *scores) {
-  if (columns != p->features) return ERROR(INVALID_ARGUMENT, "X has %lld features, but the coefficients are for %lld", (long long)columns, (long long)p->features);
+  /* Models in the wild list more coefficients than X has features; onnxruntime reads as many a row as X has, and so does this. */
+  if (columns > p->features) return ERROR(INVALID_ARGUMENT, "X has %lld features, but the coefficients are for %lld", (long long)columns, (long long)p->features);
   for (int64_t o = 0; o < p->outputs; ++o) {
     const float *w = p->coefficients + o * columns;
     float sum = p->intercepts ? p->intercepts[o] : 0;

@@ -170,23 +170,17 @@ static status classifier_prepare(prepare_ctx *c, void **out_params) {
   return OK;
 }
 
-/* Leaves of a binary ensemble speak of one class only; the other's score is made of it. */
+/* Leaves of a binary ensemble speak of one class only. If that is the second, its score stands beside the first's; if it is the first, it counts for
+ * the second, and the other score is made of it. The specification leaves this open; so does onnxruntime do it. */
 static status finish_binary(const scoring *s, int64_t row, float *scores, const bool *seen, float *out) {
   const tree_params *p = s->p;
-  float v = seen[1] ? scores[1] : scores[0];
-  if (p->base_count == 1) v += p->bases[0];
-  if (p->base_count == 2) v += p->bases[1];
-  int64_t label;
-  if (p->all_positive) {
-    label = v > 0.5f;
-    out[0] = 1 - v;
-    out[1] = v;
-  } else {
-    label = v > 0;
-    out[0] = p->post == POST_LOGISTIC ? post_logistic(-v) : -v;
-    out[1] = p->post == POST_LOGISTIC ? post_logistic(v) : v;
-  }
-  if (p->post == POST_PROBIT) out[0] = 1 - post_probit(v), out[1] = post_probit(v);
+  bool second = seen[1];
+  float v = second ? scores[1] : scores[0];
+  if (p->base_count) v += p->bases[p->base_count == 1 ? 0 : 1];
+  int64_t label = p->all_positive ? v > 0.5f : v > 0;
+  out[0] = second ? 0 : p->all_positive ? 1 - v : p->post == POST_LOGISTIC ? post_logistic(-v) : -v;
+  out[1] = !second && !p->all_positive && p->post == POST_LOGISTIC ? post_logistic(v) : v;
+  if (second) post_apply(p->post, out, 2);
   return s->labels ? labels_put(&p->classes, s->labels, row, label) : OK;
 }
 

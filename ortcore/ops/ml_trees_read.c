@@ -1,3 +1,4 @@
+/* Attributes of tree ensembles to flat nodes, with every index checked. */
 #include <math.h>
 #include <ortcore/ops/ml_trees.h>
 #include <stdlib.h>

@@ -1,0 +1,102 @@
+"""Operators of ai.onnx.ml."""
+
+import numpy as np
+from conformance.case import case, data
+
+ML = {"domain": "ai.onnx.ml"}
+X = np.array([[1, 2, 3], [-1, 0.5, 2], [0, 0, 0]], np.float32)
+LABELS = {"classlabels_ints": [10, 20, 30]}
+STUMPS = {
+    "nodes_treeids": [0, 0, 0, 1, 1, 1],
+    "nodes_nodeids": [0, 1, 2, 0, 1, 2],
+    "nodes_featureids": [0, 0, 0, 1, 0, 0],
+    "nodes_values": [0.5, 0.0, 0.0, 1.0, 0.0, 0.0],
+    "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF", "BRANCH_GT", "LEAF", "LEAF"],
+    "nodes_truenodeids": [1, 0, 0, 1, 0, 0],
+    "nodes_falsenodeids": [2, 0, 0, 2, 0, 0],
+}
+
+
+def leaves(prefix, targets, weights):
+    return {f"{prefix}_treeids": [0, 0, 1, 1], f"{prefix}_nodeids": [1, 2, 1, 2], f"{prefix}_ids": targets, f"{prefix}_weights": weights}
+
+
+def stump_sum(x, weights=(1.0, 2.0, 10.0, 20.0)):
+    return np.where(x[:, 0] <= 0.5, weights[0], weights[1]) + np.where(x[:, 1] > 1, weights[2], weights[3])
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+W = np.arange(9, dtype=np.float32).reshape(3, 3) / 10 - 0.3
+B = np.array([0.1, -0.2, 0.3], np.float32)
+
+CASES = [
+    case("Scaler", 1, [X], lambda x: (x - [1, 2, 3]) * [2, 3, 4], attrs={"offset": [1.0, 2.0, 3.0], "scale": [2.0, 3.0, 4.0]}, **ML),
+    case("Scaler", 1, [X.astype(np.int64)], lambda x: ((x - 1.0) * 2.0).astype(np.float32), attrs={"offset": [1.0], "scale": [2.0]}, id="one pair, integers", **ML),
+    *[
+        case("Normalizer", 1, [X + 1], lambda x, n=n: x / n(x), attrs={"norm": name}, rtol=1e-6, id=name, **ML)
+        for name, n in (
+            ("MAX", lambda x: x.max(-1, keepdims=True)),
+            ("L1", lambda x: np.abs(x).sum(-1, keepdims=True)),
+            ("L2", lambda x: np.sqrt((x * x).sum(-1, keepdims=True))),
+        )
+    ],
+    case("Imputer", 1, [np.array([[1, np.nan, 3]], np.float32)], np.array([[1, 9, 3]], np.float32), attrs={"imputed_value_floats": [9.0], "replaced_value_float": float("nan")}, **ML),
+    case("Imputer", 1, [np.array([[1, -1]])], np.array([[1, 8]]), attrs={"imputed_value_int64s": [7, 8], "replaced_value_int64": -1}, id="integers", **ML),
+    case("Binarizer", 1, [X], lambda x: (x > 1).astype(np.float32), attrs={"threshold": 1.0}, **ML),
+    case("FeatureVectorizer", 1, [X, X[:, :1]], lambda x, y: np.concatenate([x[:, :2], y, np.zeros((3, 1))], 1), attrs={"inputdimensions": [2, 2]}, **ML),
+    case("LinearRegressor", 1, [X], lambda x: x @ W[:2].T + B[:2], attrs={"coefficients": W[:2].ravel().tolist(), "intercepts": B[:2].tolist(), "targets": 2}, rtol=1e-5, atol=1e-6, **ML),
+    *[
+        case(
+            "LinearClassifier",
+            1,
+            [X],
+            lambda x, post=post: (np.array([10, 20, 30])[(x @ W.T + B).argmax(-1)], (post(x @ W.T + B)).astype(np.float32)),
+            attrs={"coefficients": W.ravel().tolist(), "intercepts": B.tolist(), "post_transform": name, "multi_class": 1, **LABELS},
+            rtol=1e-5,
+            atol=1e-6,
+            id=name,
+            **ML,
+        )
+        for name, post in (("NONE", lambda s: s), ("SOFTMAX", softmax), ("LOGISTIC", lambda s: 1 / (1 + np.exp(-s))))
+    ],
+    case("TreeEnsembleRegressor", 1, [X], lambda x: stump_sum(x)[:, None].astype(np.float32), attrs={"n_targets": 1, **STUMPS, **leaves("target", [0, 0, 0, 0], [1.0, 2.0, 10.0, 20.0])}, **ML),
+    case("TreeEnsembleRegressor", 3, [X.astype(np.float64)], lambda x: (stump_sum(x)[:, None] / 2 + 5).astype(np.float32), attrs={"n_targets": 1, "aggregate_function": "AVERAGE", "base_values": [5.0], **STUMPS, **leaves("target", [0, 0, 0, 0], [1.0, 2.0, 10.0, 20.0])}, id="double, average", **ML),
+    case("TreeEnsembleClassifier", 1, [X], (np.array([20, 30, 30]), np.array([[0, 0.75, 0.25], [0.5, 0, 0.75], [0.5, 0, 0.75]], np.float32)), attrs={"classlabels_int64s": [10, 20, 30], "post_transform": "NONE", **STUMPS, **leaves("class", [0, 1, 2, 2], [0.5, 0.75, 0.25, 0.75])}, **ML),
+    case("TreeEnsembleClassifier", 3, [X], (np.array(["b", "b", "b"], object), np.array([[0, 2.25], [0, 0.5], [0, 0.5]], np.float32)), attrs={"classlabels_strings": ["a", "b"], "post_transform": "NONE", **STUMPS, **leaves("class", [1, 1, 1, 1], [-1.0, 0.75, 1.5, 1.5])}, id="second class named, strings", **ML),
+    case("TreeEnsembleClassifier", 1, [X], (np.array([1, 1, 1]), 1 / (1 + np.exp(np.array([[2.25, -2.25], [0.5, -0.5], [0.5, -0.5]], np.float32)))), attrs={"classlabels_int64s": [0, 1], "post_transform": "LOGISTIC", **STUMPS, **leaves("class", [0, 0, 0, 0], [-1.0, 0.75, 1.5, 1.5])}, id="first class named, logistic", rtol=1e-6, **ML),
+    case("TreeEnsembleRegressor", 1, [X], error="reached twice|cannot be reached", attrs={"n_targets": 1, **{**STUMPS, "nodes_truenodeids": [0, 0, 0, 1, 0, 0]}, **leaves("target", [0, 0, 0, 0], [1.0] * 4)}, id="a circle", **ML),
+    case(
+        "TreeEnsemble",
+        5,
+        [X],
+        lambda x: stump_sum(x)[:, None],
+        attrs={
+            "n_targets": 1,
+            "tree_roots": [0, 1],
+            "nodes_featureids": [0, 1],
+            "nodes_splits": np.array([0.5, 1.0], np.float32),
+            "nodes_modes": np.array([0, 3], np.uint8),
+            "nodes_truenodeids": [0, 2],
+            "nodes_falsenodeids": [1, 3],
+            "nodes_trueleafs": [1, 1],
+            "nodes_falseleafs": [1, 1],
+            "leaf_targetids": [0, 0, 0, 0],
+            "leaf_weights": np.array([1, 2, 10, 20], np.float32),
+        },
+        **ML,
+    ),
+    case("SVMRegressor", 1, [X], lambda x: (2 * np.exp(-0.5 * ((x - X[0]) ** 2).sum(-1)) - np.exp(-0.5 * ((x - X[1]) ** 2).sum(-1)) + 0.25)[:, None].astype(np.float32), attrs={"kernel_type": "RBF", "kernel_params": [0.5, 0.0, 3.0], "support_vectors": X[:2].ravel().tolist(), "coefficients": [2.0, -1.0], "rho": [0.25], "n_supports": 2}, rtol=1e-5, atol=1e-6, **ML),
+    case("SVMRegressor", 1, [X], lambda x: (x @ np.array([1, 2, 3]) + 0.5)[:, None].astype(np.float32), attrs={"kernel_type": "LINEAR", "coefficients": [1.0, 2.0, 3.0], "rho": [0.5]}, id="linear", rtol=1e-5, **ML),
+    case("LabelEncoder", 2, [np.array(["a", "z", "b"], object)], np.array([1, -1, 2]), attrs={"keys_strings": ["a", "b"], "values_int64s": [1, 2]}, **ML),
+    case("LabelEncoder", 2, [np.array([1.0, np.nan, 5.0], np.float32)], np.array(["one", "nan", "?"], object), attrs={"keys_floats": [1.0, float("nan")], "values_strings": ["one", "nan"], "default_string": "?"}, id="NaN is a key", peer="a NaN key finds nothing there", **ML),
+    case("LabelEncoder", 4, [np.array([3, 4, 5])], np.array([30, 40, 7], np.int16), attrs={"keys_tensor": np.array([3, 4]), "values_tensor": np.array([30, 40], np.int16), "default_tensor": np.array([7], np.int16)}, **ML),
+    case("LabelEncoder", 1, [np.array(["x", "y", "q"], object)], np.array([0, 1, -1]), attrs={"classes_strings": ["x", "y"]}, peer="it has no LabelEncoder 1 kernel for every build", **ML),
+    case("CategoryMapper", 1, [np.array(["b", "q"], object)], np.array([2, -1]), attrs={"cats_strings": ["a", "b"], "cats_int64s": [1, 2]}, **ML),
+    case("OneHotEncoder", 1, [np.array([2, 9, 1])], np.array([[0, 1], [0, 0], [1, 0]], np.float32), attrs={"cats_int64s": [1, 2]}, **ML),
+    case("ArrayFeatureExtractor", 1, [X, np.array([2, 0])], lambda x, y: x[:, y], **ML),
+    case("ArrayFeatureExtractor", 1, [X, np.array([3])], error="out of range", id="index out of range", **ML),
+]
