@@ -10,6 +10,7 @@ typedef struct conv_kind { bool transposed, fused; } conv_kind;
 
 typedef struct conv_params {
   const conv_kind *kind;
+  bool channels_last;                                       /* dims of images are [N, spatial..., C] */
   activation act;
   void *weights;                                            /* of a transposed convolution, constant: in the order of the product */
   dnn_weights *packed;                                      /* constant weights in oneDNN's layouts */
@@ -28,9 +29,7 @@ typedef struct conv_spec {
 
 static status conv_infer(infer_ctx *c) {
   const conv_kind *kind = c->op->data;
-  TRY(conv_infer_shape(c->node, c->in[0], c->in[1], kind->transposed, c->out[0]));
-  if (c->out[0]) c->out[0]->order = c->in[0]->order;
-  return OK;
+  return conv_infer_shape(c->node, c->in[0], c->in[1], kind->transposed, c->out[0]);
 }
 
 static void rearrange_weights(const node *n, const tensor *w, void *out) {
@@ -49,7 +48,9 @@ static status conv_prepare(prepare_ctx *c, void **out_params) {
   if (!p) return status_out_of_memory();
   p->kind = c->op->data;
   conv_attrs a;
-  TRY(conv_attrs_read(c->node, c->in[0], c->in[1], p->kind->transposed, &a));
+  p->channels_last = node_is_channels_last(c->node);
+  fact x = image_fact(c->in[0], p->channels_last);
+  TRY(conv_attrs_read(c->node, &x, c->in[1], p->kind->transposed, &a));
   if (p->kind->fused) {
     int64_t count;
     const float *params = attr_floats(c->node, "activation_params", &count);
@@ -79,10 +80,10 @@ static void conv_dispose_spec(void *spec) {
   mem_free(s);
 }
 
-static status choose_onednn(specialise_ctx *c, const conv_params *p, conv_spec *s) {
-  const tensor *x = c->in[0], *w = c->in[1];
+static status choose_onednn(specialise_ctx *c, const conv_params *p, const tensor *x, conv_spec *s) {
+  const tensor *w = c->in[1];
   dnn_conv d = {.type = x->type, .transposed = p->kind->transposed, .images = s->shape.images, .groups = s->shape.groups, .ins = s->shape.ins, .outs = s->shape.outs,
-                .w = &s->shape.w, .x_order = x->order, .y_order = c->out[0] ? c->out[0]->order : x->order, .bias = c->in_count > 2 && c->in[2],
+                .w = &s->shape.w, .x_order = x->order, .y_order = x->order, .bias = c->in_count > 2 && c->in[2],
                 .residual = c->in_count > 3 && c->in[3], .act = p->act};
   TRY(dnn_conv_create(&d, c->threads, &s->primitive));
   if (!s->primitive) return OK;
@@ -96,12 +97,12 @@ static status choose_onednn(specialise_ctx *c, const conv_params *p, conv_spec *
 
 static status specialise(specialise_ctx *c, conv_spec *s) {
   const conv_params *p = c->params;
-  const tensor *x = c->in[0], *w = c->in[1];
+  const tensor image = image_tensor(c->in[0], p->channels_last), *x = &image, *w = c->in[1];
   TRY(conv_shape_init(&s->shape, c->node, x, w, p->kind->transposed));
   const conv_shape *g = &s->shape;
-  TRY(conv_places_init(&s->places, g, c->out[0] ? c->out[0]->order : x->order));
+  TRY(conv_places_init(&s->places, g, x->order));
   double products = (double)g->images * (double)(g->groups * g->outs) * (double)window_out(&g->w) * (double)(g->ins * window_taps(&g->w));
-  if (dnn_supports(x->type) && products > 32768) TRY(choose_onednn(c, p, s));
+  if (dnn_supports(x->type) && products > 32768) TRY(choose_onednn(c, p, x, s));
   if (s->route == CONV_ONEDNN) return OK;
   if (x->type == ORTC_FLOAT && g->ins == 1 && g->groups > 1 && !p->kind->transposed) {
     s->route = CONV_DEPTHWISE;
@@ -135,7 +136,7 @@ static status run_onednn(kernel_ctx *k, const conv_spec *s, const void *bias, co
 
 static status run_portable(kernel_ctx *k, const conv_spec *s, const epilogue *end) {
   const conv_params *p = k->params;
-  const tensor *x = k->in[0], *w = k->in[1];
+  const tensor image = image_tensor(k->in[0], p->channels_last), *x = &image, *w = k->in[1];
   const void *weights = w->data;
   char *scratch = k->scratch;
   if (p->kind->transposed) {
@@ -157,12 +158,15 @@ static status conv_run(kernel_ctx *k) {
   const tensor *x = k->in[0], *bias = k->in_count > 2 ? k->in[2] : NULL, *residual = k->in_count > 3 ? k->in[3] : NULL;
   tensor *y;
   TRY(conv_check_bias(bias, &s->shape));
-  TRY(kernel_output(k, 0, x->rank, s->shape.out_dims, &y));
+  int64_t dims[2 + SPATIAL];
+  memcpy(dims, s->shape.out_dims, sizeof dims);
+  image_dims(p->channels_last, x->rank, dims);
+  TRY(kernel_output(k, 0, x->rank, dims, &y));
   if (!y || y->count == 0) return OK;
-  if (residual && (!dims_equal(residual->rank, residual->dims, y->rank, y->dims) || residual->order != y->order)) {
+  if (residual && !dims_equal(residual->rank, residual->dims, y->rank, y->dims)) {
     char given[DIMS_TEXT], wanted[DIMS_TEXT];
-    return ERROR(INVALID_ARGUMENT, "input 'Z' has shape %s%s; it is added to a result of shape %s", dims_format(given, sizeof given, residual->rank, residual->dims),
-                 residual->order != y->order ? " in another layout" : "", dims_format(wanted, sizeof wanted, y->rank, y->dims));
+    return ERROR(INVALID_ARGUMENT, "input 'Z' has shape %s; it is added to a result of shape %s", dims_format(given, sizeof given, residual->rank, residual->dims),
+                 dims_format(wanted, sizeof wanted, y->rank, y->dims));
   }
   if (s->route == CONV_ONEDNN) return run_onednn(k, s, bias ? bias->data : NULL, residual ? residual->data : NULL, y->data);
   epilogue end;
@@ -185,12 +189,13 @@ static status conv_run(kernel_ctx *k) {
 
 static const conv_kind sliding = {false, false}, fused = {false, true}, transposed = {true, false};
 
-#define CONV_FUNCTIONS .flags = OP_CHANNELS_LAST, .infer = conv_infer, .prepare = conv_prepare, .dispose = conv_dispose, .specialise = conv_specialise, \
+#define CONV_FUNCTIONS .infer = conv_infer, .prepare = conv_prepare, .dispose = conv_dispose, .specialise = conv_specialise, \
   .dispose_spec = conv_dispose_spec, .run = conv_run
 
 OP_FAMILY(conv) = {
   {.name = "Conv", .since = 1, .signature = "X:T W:T B:T? -> Y:T", .T = TS_FLOAT, CONV_FUNCTIONS, .data = &sliding},
   {.name = "ConvTranspose", .since = 1, .signature = "X:T W:T B:T? -> Y:T", .T = TS_FLOAT, CONV_FUNCTIONS, .data = &transposed},
   {.name = "FusedConv", .domain = "com.microsoft", .since = 1, .signature = "X:T W:T B:T? Z:T? -> Y:T", .T = TS_FLOAT, CONV_FUNCTIONS, .data = &fused},
+  {.name = "ConvTranspose", .domain = "ortcore", .since = 1, .signature = "X:T W:T B:T? -> Y:T", .T = TS_FLOAT, CONV_FUNCTIONS, .data = &transposed},
   {.name = "FusedConv", .domain = "ortcore", .since = 1, .signature = "X:T W:T B:T? Z:T? -> Y:T", .T = TS_FLOAT, CONV_FUNCTIONS, .data = &fused},
   {0}};

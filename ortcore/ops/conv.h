@@ -22,7 +22,8 @@ typedef struct conv_shape {
   bool pointwise;                                           /* a plain matrix product: one tap, no stride, no pads */
 } conv_shape;
 
-/* `x` and `weights` are facts of the image and of the weights. */
+/* `x` and `weights` are facts of the image and of the weights. Only conv_infer_shape takes and gives images as the node has them; all else here
+ * expects [N, C, spatial...], see image_tensor. */
 status conv_attrs_read(const node *n, const fact *x, const fact *weights, bool transposed, conv_attrs *out) MUST_CHECK;
 status conv_infer_shape(const node *n, const fact *x, const fact *weights, bool transposed, fact *out) MUST_CHECK;
 status conv_shape_init(conv_shape *s, const node *n, const tensor *x, const tensor *weights, bool transposed) MUST_CHECK;

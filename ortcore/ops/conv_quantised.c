@@ -4,6 +4,7 @@
 
 #include <ortcore/base/mem.h>
 #include <ortcore/kernels/cpu/epilogue.h>
+#include <string.h>
 
 typedef struct quantised_conv { bool linear; int x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, bias; } quantised_conv;
 static const quantised_conv integer = {false, 0, -1, 2, 1, -1, 3, -1, -1, -1}, linear = {true, 0, 1, 2, 3, 4, 5, 6, 7, 8};
@@ -12,10 +13,7 @@ typedef struct conv_spec { conv_shape shape; conv_places places; } conv_spec;
 
 static status quantised_infer(infer_ctx *c) {
   const quantised_conv *kind = c->op->data;
-  if (attr_int_or(c->node, "channels_last", 0)) return ERROR(NOT_IMPLEMENTED, "attribute 'channels_last' is not supported; transpose the input");
-  TRY(conv_infer_shape(c->node, c->in[kind->x], c->in[kind->w], false, c->out[0]));
-  if (c->out[0]) c->out[0]->order = c->in[kind->x]->order;
-  return OK;
+  return conv_infer_shape(c->node, c->in[kind->x], c->in[kind->w], false, c->out[0]);
 }
 
 static void quantised_dispose_spec(void *spec) {
@@ -29,9 +27,9 @@ static status quantised_specialise(specialise_ctx *c, void **out_spec) {
   const quantised_conv *kind = c->node->op->data;
   conv_spec *s = MEM_NEW(conv_spec);
   if (!s) return status_out_of_memory();
-  const tensor *x = c->in[kind->x];
+  const tensor image = image_tensor(c->in[kind->x], node_is_channels_last(c->node)), *x = &image;
   status failure = conv_shape_init(&s->shape, c->node, x, c->in[kind->w], false);
-  if (!failure) failure = conv_places_init(&s->places, &s->shape, c->out[0] ? c->out[0]->order : x->order);
+  if (!failure) failure = conv_places_init(&s->places, &s->shape, x->order);
   if (failure) {
     quantised_dispose_spec(s);
     return failure;
@@ -79,12 +77,16 @@ static status bind_end(kernel_ctx *k, const quantised_conv *kind, const conv_spe
 static status quantised_run(kernel_ctx *k) {
   const quantised_conv *kind = k->node->op->data;
   const conv_spec *spec = k->spec;
-  const tensor *x = k->in[kind->x], *w = k->in[kind->w];
+  bool last = node_is_channels_last(k->node);
+  const tensor image = image_tensor(k->in[kind->x], last), *x = &image, *w = k->in[kind->w];
+  int64_t dims[2 + SPATIAL];
   int32_t x_zero_point;
   conv_sides sides;
   tensor *y;
   TRY(quantised_scalar_zero_point(input(k, kind->x_zero_point), "x_zero_point", &x_zero_point));
-  TRY(kernel_output(k, 0, x->rank, spec->shape.out_dims, &y));
+  memcpy(dims, spec->shape.out_dims, sizeof dims);
+  image_dims(last, x->rank, dims);
+  TRY(kernel_output(k, 0, x->rank, dims, &y));
   if (!y || y->count == 0) return OK;
   if (!conv_sides_init(&sides, &spec->shape, x, x_zero_point, w->type, w->data)) return ERROR(NOT_IMPLEMENTED, "there is no convolution of type %s", dtype_name(x->type));
   TRY(bind_weights(k, kind, &spec->shape, &sides));
@@ -103,7 +105,7 @@ static status quantised_run(kernel_ctx *k) {
 }
 
 #define TS_8BIT (TS(INT8) | TS(UINT8))
-#define QUANTISED_FUNCTIONS .flags = OP_CHANNELS_LAST, .infer = quantised_infer, .specialise = quantised_specialise, .dispose_spec = quantised_dispose_spec, .run = quantised_run
+#define QUANTISED_FUNCTIONS .infer = quantised_infer, .specialise = quantised_specialise, .dispose_spec = quantised_dispose_spec, .run = quantised_run
 #define QLINEAR_CONV "x:T1 x_scale:f32 x_zero_point:T1 w:T2 w_scale:f32 w_zero_point:T2 y_scale:f32 y_zero_point:T3 B:i32? -> y:T3"
 
 OP_FAMILY(conv_quantised) = {

@@ -91,8 +91,10 @@ static status shape_of(const conv_attrs *a, const dim *x, const dim *weights, di
   return window_slide(&a->window, x + 2, out + 2, w);
 }
 
-status conv_infer_shape(const node *n, const fact *x, const fact *weights, bool transposed, fact *out) {
+status conv_infer_shape(const node *n, const fact *given, const fact *weights, bool transposed, fact *out) {
   conv_attrs a;
+  bool last = node_is_channels_last(n);
+  fact image = image_fact(given, last), *x = &image;
   window w;
   dim dims[2 + SPATIAL], unknown[2 + SPATIAL] = {DIM_UNKNOWN, DIM_UNKNOWN, DIM_UNKNOWN, DIM_UNKNOWN, DIM_UNKNOWN};
   TRY(conv_attrs_read(n, x, weights, transposed, &a));
@@ -102,6 +104,7 @@ status conv_infer_shape(const node *n, const fact *x, const fact *weights, bool 
   for (int i = 0; !spatial_known && i < a.window.rank; ++i) spatial_known = dim_known(kernel[2 + i]);
   TRY(shape_of(&a, x->dims, kernel, dims, &w));
   for (int i = 0; !spatial_known && i < a.window.rank; ++i) dims[2 + i] = DIM_UNKNOWN;
+  image_dims(last, a.window.rank + 2, dims);
   fact_set_shape(out, a.window.rank + 2, dims);
   return OK;
 }

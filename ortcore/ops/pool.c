@@ -20,7 +20,8 @@ static status read_window(const node *n, int rank, window_attrs *a) {
 }
 
 static status pool_infer(infer_ctx *c) {
-  const fact *x = c->in[0];
+  bool last = node_is_channels_last(c->node);
+  const fact image = image_fact(c->in[0], last), *x = &image;
   window_attrs a;
   int rank;
   dim dims[2 + SPATIAL];
@@ -29,9 +30,9 @@ static status pool_infer(infer_ctx *c) {
   if (rank == 0) return OK;
   TRY(window_slide(&a, x->dims + 2, dims + 2, NULL));
   dims[0] = x->dims[0], dims[1] = x->dims[1];
+  image_dims(last, rank + 2, dims);
   for (int i = 0; i < 2 && i < c->out_count; ++i)
     if (c->out[i]) fact_set_shape(c->out[i], rank + 2, dims);
-  if (c->out[0]) c->out[0]->order = x->order;
   return OK;
 }
 
@@ -40,8 +41,8 @@ static status global_infer(infer_ctx *c) {
   if (!c->out[0] || x->rank == RANK_UNKNOWN) return OK;
   if (x->rank < 3) return ERROR(INVALID_ARGUMENT, "input 'X' has rank %d; it must be [N, C, spatial...]", x->rank);
   fact_copy_shape(c->out[0], x);
-  for (int i = 2; i < x->rank; ++i) c->out[0]->dims[i] = 1;
-  c->out[0]->order = x->order;
+  int first = node_is_channels_last(c->node) ? 1 : 2;
+  for (int i = 0; i < x->rank - 2; ++i) c->out[0]->dims[first + i] = 1;
   return OK;
 }
 
@@ -65,7 +66,7 @@ static void count_taps(const window *w, int axis, bool pads_count, int32_t *coun
 }
 
 static status specialise(specialise_ctx *c, pool_spec *s) {
-  const tensor *x = c->in[0];
+  const tensor image = image_tensor(c->in[0], node_is_channels_last(c->node)), *x = &image;
   window_attrs a;
   bool pads_count = attr_int_or(c->node, "count_include_pad", 0) != 0;
   TRY(read_window(c->node, x->rank - 2, &a));
@@ -90,8 +91,7 @@ static status pool_specialise(specialise_ctx *c, void **out_spec) {
   return failure;
 }
 
-static pool pool_of(const kernel_ctx *k) {
-  const tensor *x = k->in[0];
+static pool pool_of(const kernel_ctx *k, const tensor *x) {
   const pool_kind *kind = k->node->op->data;
   const attr *p = attr_find(k->node, "p");
   pool q = {.op = kind->op, .type = x->type, .order = x->order, .images = x->dims[0], .channels = x->dims[1],
@@ -101,24 +101,30 @@ static pool pool_of(const kernel_ctx *k) {
 
 static status pool_op_run(kernel_ctx *k) {
   const pool_spec *s = k->spec;
-  const tensor *x = k->in[0];
-  pool q = pool_of(k);
+  bool last = node_is_channels_last(k->node);
+  const tensor image = image_tensor(k->in[0], last), *x = &image;
+  pool q = pool_of(k, x);
   q.w = &s->w;
   for (int i = 0; i < SPATIAL; ++i) q.tables[i] = s->tables[i], q.counts[i] = s->counts[i];
   q.column_major = attr_int_or(k->node, "storage_order", 0) != 0;
   tensor *y, *indices = NULL;
-  TRY(kernel_output(k, 0, x->rank, s->out_dims, &y));
-  if (k->out_count > 1 && kernel_wants(k, 1)) TRY(kernel_output(k, 1, x->rank, s->out_dims, &indices));
+  int64_t dims[2 + SPATIAL];
+  memcpy(dims, s->out_dims, sizeof dims);
+  image_dims(last, x->rank, dims);
+  TRY(kernel_output(k, 0, x->rank, dims, &y));
+  if (k->out_count > 1 && kernel_wants(k, 1)) TRY(kernel_output(k, 1, x->rank, dims, &indices));
   if (!y || y->count == 0) return OK;
   pool_run(&q, x->data, y->data, indices ? indices->data : NULL, k->threads);
   return OK;
 }
 
 static status global_run(kernel_ctx *k) {
-  const tensor *x = k->in[0];
-  pool q = pool_of(k);
+  bool last = node_is_channels_last(k->node);
+  const tensor image = image_tensor(k->in[0], last), *x = &image;
+  pool q = pool_of(k, x);
   int64_t dims[MAX_RANK];
   for (int i = 0; i < x->rank; ++i) dims[i] = i < 2 ? x->dims[i] : 1;
+  image_dims(last, x->rank, dims);
   tensor *y;
   TRY(kernel_output(k, 0, x->rank, dims, &y));
   if (!y || y->count == 0) return OK;
@@ -137,8 +143,8 @@ static status lp_prepare(prepare_ctx *c, void **out_params) {
 static const pool_kind max_pool = {POOL_MAX, false}, average_pool = {POOL_AVERAGE, false}, lp_pool = {POOL_LP, false};
 static const pool_kind global_max = {POOL_MAX, true}, global_average = {POOL_AVERAGE, true}, global_lp = {POOL_LP, true};
 
-#define POOL_FUNCTIONS .flags = OP_CHANNELS_LAST, .infer = pool_infer, .specialise = pool_specialise, .dispose_spec = pool_dispose_spec, .run = pool_op_run
-#define GLOBAL_FUNCTIONS .flags = OP_CHANNELS_LAST, .infer = global_infer, .run = global_run
+#define POOL_FUNCTIONS .infer = pool_infer, .specialise = pool_specialise, .dispose_spec = pool_dispose_spec, .run = pool_op_run
+#define GLOBAL_FUNCTIONS .infer = global_infer, .run = global_run
 #define TS_MAX_POOL (TS_FLOAT | TS(INT8) | TS(UINT8))
 
 OP_FAMILY(pool) = {
@@ -149,4 +155,11 @@ OP_FAMILY(pool) = {
   {.name = "GlobalMaxPool", .since = 1, .signature = "X:T -> Y:T", .T = TS_FLOAT, GLOBAL_FUNCTIONS, .data = &global_max},
   {.name = "GlobalAveragePool", .since = 1, .signature = "X:T -> Y:T", .T = TS_FLOAT, GLOBAL_FUNCTIONS, .data = &global_average},
   {.name = "GlobalLpPool", .since = 1, .signature = "X:T -> Y:T", .T = TS_FLOAT, GLOBAL_FUNCTIONS, .prepare = lp_prepare, .data = &global_lp},
+  /* What the layout pass makes: images [N, spatial..., C], no indices. */
+  {.name = "MaxPool", .domain = "ortcore", .since = 1, .signature = "X:T -> Y:T", .T = TS_MAX_POOL, POOL_FUNCTIONS, .data = &max_pool},
+  {.name = "AveragePool", .domain = "ortcore", .since = 1, .signature = "X:T -> Y:T", .T = TS_FLOAT, POOL_FUNCTIONS, .data = &average_pool},
+  {.name = "LpPool", .domain = "ortcore", .since = 1, .signature = "X:T -> Y:T", .T = TS_FLOAT, POOL_FUNCTIONS, .prepare = lp_prepare, .data = &lp_pool},
+  {.name = "GlobalMaxPool", .domain = "ortcore", .since = 1, .signature = "X:T -> Y:T", .T = TS_FLOAT, GLOBAL_FUNCTIONS, .data = &global_max},
+  {.name = "GlobalAveragePool", .domain = "ortcore", .since = 1, .signature = "X:T -> Y:T", .T = TS_FLOAT, GLOBAL_FUNCTIONS, .data = &global_average},
+  {.name = "GlobalLpPool", .domain = "ortcore", .since = 1, .signature = "X:T -> Y:T", .T = TS_FLOAT, GLOBAL_FUNCTIONS, .prepare = lp_prepare, .data = &global_lp},
   {0}};

@@ -114,3 +114,34 @@ status window_slide(const window_attrs *a, const dim *in, dim *out, window *w) {
   }
   return OK;
 }
+
+/* ---- Channels in the last dim --------------------------------------------------------------------------------------- */
+
+bool node_is_channels_last(const node *n) { return attr_int_or(n, "channels_last", 0) != 0; }
+
+static void channel_first(int rank, int64_t *dims) {
+  int64_t channels = dims[rank - 1];
+  for (int i = rank - 1; i > 1; --i) dims[i] = dims[i - 1];
+  dims[1] = channels;
+}
+
+fact image_fact(const fact *f, bool channels_last) {
+  fact image = *f;
+  if (channels_last && f->rank > 2) channel_first(f->rank, image.dims);
+  return image;
+}
+
+tensor image_tensor(const tensor *t, bool channels_last) {
+  tensor image = *t;
+  if (!channels_last || t->rank < 3) return image;
+  channel_first(t->rank, image.dims);
+  image.order = LAYOUT_CHANNELS_LAST;
+  return image;
+}
+
+void image_dims(bool channels_last, int rank, int64_t *dims) {
+  if (!channels_last || rank < 3) return;
+  int64_t channels = dims[1];
+  for (int i = 1; i < rank - 1; ++i) dims[i] = dims[i + 1];
+  dims[rank - 1] = channels;
+}

@@ -25,4 +25,11 @@ status window_attrs_weights(window_attrs *a, const int64_t *spatial) MUST_CHECK;
  * (may be NULL) is complete. */
 status window_slide(const window_attrs *a, const dim *in, dim *out, window *out_window) MUST_CHECK;
 
+/* Images with channels in the last dim (attribute `channels_last` of operators that the layout pass makes, and of com.microsoft's): the same
+ * image with dims [N, C, spatial...], as everything here expects it. `image_dims` is the way back. */
+bool node_is_channels_last(const node *n);
+fact image_fact(const fact *f, bool channels_last);
+tensor image_tensor(const tensor *t, bool channels_last);
+void image_dims(bool channels_last, int rank, int64_t *dims);
+
 #endif

@@ -19,6 +19,7 @@ static const pass passes[] = {
   {"MatMulScaleFusion", 2, NULL, pass_fuse_scale},
   {"ProductSumFusion", 2, NULL, pass_fuse_sum},
   {"ProductActivationFusion", 2, NULL, pass_fuse_activation},
+  {"ChannelsLast", 3, pass_layout, NULL},
 };
 
 #define MOST_ROUNDS 8                                        /* each round makes the graph smaller; this bounds what a mistake could cost */
@@ -39,11 +40,11 @@ static status run_on(const pass *p, graph *g, const pass_env *env, bool *changed
   return p->run ? p->run(g, env, changed) : rewrite_each(g, env, p->visit, changed);
 }
 
-static status run_round(model *m, int level, const char *disabled, const pass_env *env, bool *any) {
+static status run_round(model *m, int lowest, int level, const char *disabled, const pass_env *env, bool *any) {
   for (size_t i = 0; i < sizeof passes / sizeof *passes; ++i) {
     const pass *p = &passes[i];
     bool changed = false;
-    if (p->level > level || is_disabled(disabled, p->name)) continue;
+    if (p->level < lowest || p->level > level || is_disabled(disabled, p->name)) continue;
     if (env->cancel && *env->cancel) return ERROR(MODEL_LOAD_CANCELED, "loading was cancelled");
     TRY(status_context(run_on(p, m->main, env, &changed), "pass %s", p->name));
     if (changed) TRY(infer_graph(m->main));
@@ -52,13 +53,21 @@ static status run_round(model *m, int level, const char *disabled, const pass_en
   return OK;
 }
 
-status passes_run(model *m, int level, const char *disabled, const pass_env *env) {
-  TRY(resolve_graph(m->main));
-  TRY(infer_graph(m->main));
+static status run_rounds(model *m, int level, const char *disabled, const pass_env *env) {
   bool any = true;
   for (int round = 0; any && round < MOST_ROUNDS; ++round) {
     any = false;
-    TRY(run_round(m, level, disabled, env, &any));
+    TRY(run_round(m, 1, level, disabled, env, &any));
   }
   return OK;
+}
+
+status passes_run(model *m, int level, const char *disabled, const pass_env *env) {
+  bool turned = false;
+  TRY(resolve_graph(m->main));
+  TRY(infer_graph(m->main));
+  TRY(run_rounds(m, level < 2 ? level : 2, disabled, env));
+  /* Layouts come last, when nothing is left to fuse; then transposed constants are folded. */
+  TRY(run_round(m, 3, level, disabled, env, &turned));
+  return turned ? run_rounds(m, level < 2 ? level : 2, disabled, env) : OK;
 }
