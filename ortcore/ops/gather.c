@@ -115,8 +115,11 @@ static void gather_elements_range(void *context, int64_t begin, int64_t end) {
       if (d != g->axis) from += rest % g->indices->dims[d] * g->strides[d];
       rest /= g->indices->dims[d];
     }
-    FOR_WIDTHS(gather_row, g->width, wide, g->to + row * count * g->width, from, g->indices->data, row * count, count, g->n, step,
-               axis_stride);
+    char *to = g->to + row * count * g->width;
+    if (step == g->width && count >= 16 && indices_equal(g->indices, row * count, count))
+      memcpy(to, from + index_wrap(integer_at(g->indices, row * count), g->n) * axis_stride, (size_t)(count * g->width));
+    else
+      FOR_WIDTHS(gather_row, g->width, wide, to, from, g->indices->data, row * count, count, g->n, step, axis_stride);
   }
 }
 

@@ -68,6 +68,26 @@ MULTIVERSION static bool any_outside(const void *data, bool wide, int64_t count,
   return outside;
 }
 
+/* Without branches but one for each block. */
+MULTIVERSION static bool all_equal(const void *data, bool wide, int64_t first, int64_t count) {
+  enum { BLOCK = 64 };
+  int64_t value = index_at(data, wide, first);
+  for (int64_t begin = first, stop = first + count; begin < stop; begin += BLOCK) {
+    int64_t end = begin + BLOCK < stop ? begin + BLOCK : stop;
+    bool differs = false;
+    if (wide)
+      for (int64_t i = begin; i < end; ++i) differs |= ((const int64_t *)data)[i] != value;
+    else
+      for (int64_t i = begin; i < end; ++i) differs |= ((const int32_t *)data)[i] != value;
+    if (differs) return false;
+  }
+  return true;
+}
+
+bool indices_equal(const tensor *indices, int64_t first, int64_t count) {
+  return all_equal(indices->data, indices->type == ORTC_INT64, first, count);
+}
+
 status indices_check(const tensor *indices, int64_t n, int axis) {
   if (!any_outside(indices->data, indices->type == ORTC_INT64, indices->count, n)) return OK;
   int64_t i = 0;

@@ -36,6 +36,8 @@ static inline const fact *infer_in(const infer_ctx *c, int32_t i) { return i < c
 
 /* Every index lies in [-n, n), or an error that names the first one that does not. */
 status indices_check(const tensor *indices, int64_t n, int axis) MUST_CHECK;
+/* Whether indices [first, first + count) are all the same, as they are where a list of rows was expanded to elements. */
+bool indices_equal(const tensor *indices, int64_t first, int64_t count);
 /* For GatherElements and ScatterElements: `indices` has data's rank, is no larger on the other axes, and holds valid indices. */
 status elements_check(const tensor *data, const tensor *indices, int axis) MUST_CHECK;
 /* A negative index counts from the end. */

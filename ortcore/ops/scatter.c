@@ -62,8 +62,15 @@ static void scatter_range(void *context, int64_t begin, int64_t end) {
     }
     const char *updates = s->updates + row * count * s->width;
     combine_places places = {indices->data, indices->type == ORTC_INT64, row * count, s->n, step, axis_stride};
-    if (s->combine) s->combine->at(to, updates, count, &places);
-    else FOR_WIDTHS(scatter_row, s->width, places.wide, to, updates, count, places);
+    if (step == s->width && count >= 16 && indices_equal(indices, row * count, count)) {   /* one place for the whole row */
+      to += combine_place(&places, 0);
+      if (s->combine) s->combine->adjacent(to, updates, count);
+      else memcpy(to, updates, (size_t)(count * s->width));
+    } else if (s->combine) {
+      s->combine->at(to, updates, count, &places);
+    } else {
+      FOR_WIDTHS(scatter_row, s->width, places.wide, to, updates, count, places);
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 #include <ortcore/kernels/cpu/combine.h>
 
+#include <ortcore/base/cpu.h>
 #include <ortcore/base/half.h>
 
 /* Signed integers are added and multiplied as unsigned 64-bit numbers, which wrap, and cut to size. */

@@ -7,7 +7,7 @@
     A a = LD(*y), b = LD(*x); \
     *y = ST(expression); \
   } \
-  static void PASTE(how, NAME)(void *to, const void *from, int64_t n) { \
+  MULTIVERSION static void PASTE(how, NAME)(void *to, const void *from, int64_t n) { \
     for (int64_t i = 0; i < n; ++i) PASTE(how##_one, NAME)((T *)to + i, (const T *)from + i); \
   } \
   static void PASTE(how##_at, NAME)(void *to, const void *from, int64_t count, const combine_places *p) { \
