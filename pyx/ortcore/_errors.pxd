@@ -1,4 +1,15 @@
 from ortcore._capi cimport ortc_status
 
-# Returns 0, or raises what the status says and releases it. The one place that turns a status into an exception.
-cdef int check(ortc_status *status) except -1
+cdef object raise_status(ortc_status *status, str binding_step)
+
+# Raises what a status says and releases it; NULL is success. The GIL is held.
+cdef inline int check(ortc_status *status) except -1:
+    if status is not NULL:
+        raise_status(status, None)
+    return 0
+
+# The same for a binding, whose messages say which step failed instead of the code.
+cdef inline int check_step(ortc_status *status, str binding_step) except -1:
+    if status is not NULL:
+        raise_status(status, binding_step)
+    return 0

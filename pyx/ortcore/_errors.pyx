@@ -1,13 +1,92 @@
-"""Statuses of the core become exceptions, here and nowhere else."""
+# cython: language_level=3, freethreading_compatible=True
+"""Statuses of the C library as exceptions.
+
+The classes are generated from the table in ortcore.h. They have onnxruntime's names, and each derives from `RuntimeError` and from the
+builtin that fits (`NoSuchFile` is a `FileNotFoundError`), so that code written for either spelling catches them.
+"""
 from ortcore._capi cimport ortc_status, ortc_status_get_code, ortc_status_get_message, ortc_status_get_node, ortc_status_release
-from ortcore._exceptions import from_status
+
+cdef extern from *:
+    """
+    #include "ortcore.h"
+    static const struct status_row { int code; const char *name, *python_class, *builtin; } status_rows[] = {
+    #define STATUS_ROW(name, number, python_class, builtin) {number, #name, #python_class, #builtin},
+      ORTC_STATUS_CODES(STATUS_ROW)
+    #undef STATUS_ROW
+      {0, 0, 0, 0}
+    };
+    """
+    struct status_row:
+        int code
+        const char *name
+        const char *python_class
+        const char *builtin
+    const status_row status_rows[1]
 
 
-cdef int check(ortc_status *status) except -1:
-    if status is NULL:
-        return 0
+class Error(RuntimeError):
+    """What all of ortcore's errors are.
+
+    Attributes:
+        code: the status code, an int; names and numbers are onnxruntime's.
+        node: name of the node of the model that failed, or "".
+    """
+
+    code = 0
+    node = ""
+
+    def __str__(self):
+        return str(self.args[0]) if self.args else ""
+
+
+cdef dict code_names = {}
+cdef dict classes = {}
+
+
+def _make_classes():
+    import builtins
+    cdef size_t i = 0
+    while status_rows[i].code:
+        name = status_rows[i].python_class.decode()
+        builtin = getattr(builtins, status_rows[i].builtin.decode())
+        bases = (Error,) if builtin is RuntimeError else (Error, builtin)
+        code_names[status_rows[i].code] = status_rows[i].name.decode()
+        classes[status_rows[i].code] = type(name, bases, {"code": status_rows[i].code, "__module__": "ortcore.capi.onnxruntime_pybind11_state",
+                                                          "__doc__": f"Status {status_rows[i].code}, {status_rows[i].name.decode()}."})
+        i += 1
+
+
+_make_classes()
+globals().update({cls.__name__: cls for cls in classes.values()})
+
+InvalidArgument = classes[2]
+
+
+class InvalidType(InvalidArgument, TypeError):
+    """An object that cannot stand for the value wanted: its Python type or its dtype does not fit."""
+
+    __module__ = "ortcore.capi.onnxruntime_pybind11_state"
+
+
+def error_classes():
+    """{code: class} of all codes of the C library."""
+    return dict(classes)
+
+
+def make_error(code, message):
+    """An exception as the C library would raise it; for checks made in Python."""
+    return classes[code](f"[ONNXRuntimeError] : {code} : {code_names[code]} : {message}")
+
+
+cdef object raise_status(ortc_status *status, str binding_step):
+    """Raises `status` and releases it. `binding_step` replaces the code in the text, as onnxruntime's bindings have it."""
     code = ortc_status_get_code(status)
     message = ortc_status_get_message(status).decode("utf-8", "replace")
     node = ortc_status_get_node(status).decode("utf-8", "replace")
     ortc_status_release(status)
-    raise from_status(code, message, node)
+    if binding_step is None:
+        error = make_error(code, message)
+    else:
+        error = classes[code](f"{binding_step}: {message}")
+    error.node = node
+    raise error

@@ -1,17 +1,24 @@
 from libc.stdint cimport int64_t
 from ortcore._capi cimport ortc_value
 
-# A counted reference to a value of the core; `handle` is never NULL once the object has been made.
-cdef class Value:
-    cdef ortc_value *handle
+cdef class OrtValue:
+    cdef ortc_value *pointer
+    cdef public object _numpy_obj
+    cdef public object _session
+    cdef object __weakref__
+    cdef int require_tensor(self, str what) except -1
+    cdef int require_value(self, str what) except -1
 
-    cdef int need_tensor(self, str what) except -1
+# What a model says of a value, as far as Python objects are converted to it.
+cdef class TypeInfo:
+    cdef readonly str text
+    cdef readonly int kind                     # an ortc_value_kind; sequences of maps have key_type
+    cdef readonly int element_type, key_type
+    cdef readonly bint optional
 
-    @staticmethod
-    cdef Value wrap(ortc_value *handle)                     # takes the reference over
-
-# A value over anything that looks like an array. *copied grows by the bytes that a snapshot had to copy.
-cdef Value value_from_object(object source, int64_t *copied)
-# The object whose contents the value has: an array, a list for a sequence, a dict for a map, None for an empty optional.
-cdef object object_from_value(Value value)
-cdef int read_shape(object shape, int64_t *dims) except -1
+# Takes over the reference.
+cdef OrtValue wrap(ortc_value *value)
+# A new reference. `wanted` decides what lists, dicts and None mean; without it only tensors can be made.
+cdef ortc_value *value_of(object source, TypeInfo wanted, int64_t *copied) except NULL
+# Takes over the reference.
+cdef object object_of(ortc_value *value)

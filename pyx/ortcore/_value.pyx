@@ -1,458 +1,485 @@
-"""Values of the core as Python objects, and the ways in and out: arrays, DLPack, strings, sequences, maps."""
-from cpython.buffer cimport (PyBUF_FORMAT, PyBUF_C_CONTIGUOUS, PyBUF_SIMPLE, PyBUF_WRITABLE, Py_buffer, PyBuffer_FillInfo, PyBuffer_Release,
-                             PyObject_CheckBuffer, PyObject_GetBuffer)
-from cpython.exc cimport PyErr_Clear
-from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New, PyCapsule_SetName
-from cpython.ref cimport Py_DECREF, Py_INCREF
-from libc.stdint cimport int64_t, uint64_t
-from libc.stdlib cimport free, malloc
-from libc.string cimport memset
-
-from ortcore._capi cimport *
-from ortcore._errors cimport check
-
-import sys
+# cython: language_level=3, freethreading_compatible=True
+"""OrtValue, and the conversion of Python objects to values and back."""
+import math
+import operator
+import re
+import warnings
 
 import numpy as np
 
-from ortcore import _dtypes
+from libc.stdlib cimport free, malloc
+from ortcore._arrays cimport array_of, clone, copy_into, dlpack_capsule, read_dims, shape_of, tensor_of, tensor_of_dlpack, tensor_over
+from ortcore._capi cimport *
+from ortcore._device cimport OrtDevice, OrtMemoryInfo, device_name_of, registered_allocator
+from ortcore._errors cimport check
+from ortcore._owners cimport hold, owner_release, owners_enter, owners_leave, release_value
 
-cdef enum:
-    MAX_RANK = 16
+from ortcore._element_types import element_type as element_type_of, numpy_dtype
+from ortcore._errors import InvalidType, make_error
 
-cdef object ndarray = np.ndarray
-
-
-cdef void drop_owner(void *owner) noexcept with gil:
-    """Drops the reference that a value held to the Python object whose memory it used. At interpreter shutdown it leaks instead."""
-    if not sys.is_finalizing():
-        Py_DECREF(<object>owner)
-
-
-cdef int read_shape(object shape, int64_t *dims) except -1:
-    """The rank; dims are non-negative integers."""
-    cdef int rank = 0
-    for d in shape:
-        if rank == MAX_RANK:
-            raise ValueError(f"shape {tuple(shape)} has more than {MAX_RANK} dims, the most that is supported")
-        if not isinstance(d, (int, np.integer)):
-            raise TypeError(f"dims must be integers, not {type(d).__name__}: {d!r}")
-        if d < 0:
-            raise RuntimeError(f"dims must not be negative, but shape is {tuple(shape)}")
-        dims[rank] = d
-        rank += 1
-    return rank
+cdef object KIND_NAMES = {ORTC_VALUE_NONE: "no value (not computed yet, or an empty optional)", ORTC_VALUE_SPARSE: "a sparse tensor",
+                          ORTC_VALUE_SEQUENCE: "a sequence", ORTC_VALUE_MAP: "a map"}
 
 
-cdef class Value:
-    """A tensor, sequence, map, sparse tensor or empty optional of the core. Counted: whoever uses it keeps it alive."""
-
-    def __dealloc__(self):
-        cdef ortc_value *handle = self.handle
-        self.handle = NULL
-        if handle is not NULL:
-            with nogil:
-                ortc_value_release(handle)
-
-    @staticmethod
-    cdef Value wrap(ortc_value *handle):
-        cdef Value value = Value.__new__(Value)
-        value.handle = handle
-        return value
-
-    # ---- What it is ------------------------------------------------------------------------------------------------
-
-    def has_value(self):
-        return ortc_value_get_kind(self.handle) != ORTC_VALUE_NONE
-
-    def is_tensor(self):
-        return ortc_value_get_kind(self.handle) == ORTC_VALUE_TENSOR
-
-    def is_sparse_tensor(self):
-        return ortc_value_get_kind(self.handle) == ORTC_VALUE_SPARSE
-
-    def is_tensor_sequence(self):
-        return ortc_value_get_kind(self.handle) == ORTC_VALUE_SEQUENCE
-
-    cdef int need_tensor(self, str what) except -1:
-        kind = ortc_value_get_kind(self.handle)
-        if kind == ORTC_VALUE_TENSOR:
-            return 0
-        if kind == ORTC_VALUE_NONE:
-            raise RuntimeError(f"{what}: the value is empty; run the model first, or give it a value")
-        raise RuntimeError(f"{what}: only tensors have one, but this is {self.data_type()}")
-
-    def data_type(self):
-        cdef char text[256]
-        if ortc_value_get_kind(self.handle) == ORTC_VALUE_NONE:
-            raise RuntimeError("data_type: the value is empty; run the model first, or give it a value")
-        ortc_value_format_type(self.handle, text, sizeof(text))
-        return (<bytes>text).decode()
-
-    def element_type(self):
-        if ortc_value_get_kind(self.handle) == ORTC_VALUE_NONE:
-            raise RuntimeError("element_type: the value is empty; run the model first, or give it a value")
-        return <int>ortc_value_get_element_type(self.handle)
-
-    def shape(self):
-        if ortc_value_get_kind(self.handle) != ORTC_VALUE_SPARSE:
-            self.need_tensor("shape")
-        cdef const int64_t *dims = ortc_value_get_dims(self.handle)
-        return [dims[i] for i in range(ortc_value_get_rank(self.handle))]
-
-    def device_name(self):
-        cdef ortc_memory_info info
-        if ortc_value_get_kind(self.handle) != ORTC_VALUE_SPARSE:
-            self.need_tensor("device_name")
-        ortc_value_get_memory_info(self.handle, &info)
-        return "cpu" if info.device_type == ORTC_DEVICE_CPU else (<bytes>info.name).decode().lower()
-
-    def data_ptr(self):
-        self.need_tensor("data_ptr")
-        return <size_t>ortc_value_get_data(self.handle)
-
-    def tensor_size_in_bytes(self):
-        self.need_tensor("tensor_size_in_bytes")
-        return ortc_value_get_bytes(self.handle)
-
-    def is_read_only(self):
-        return ortc_value_is_read_only(self.handle)
-
-    def count(self):
-        return ortc_value_get_count(self.handle)
-
-    def memory_info(self):
-        """(name, device type, memory type, device id) of the memory it lies in."""
-        cdef ortc_memory_info info
-        ortc_value_get_memory_info(self.handle, &info)
-        return (<bytes>info.name).decode(), <int>info.device_type, <int>info.mem_type, info.device_id
-
-    # ---- Python objects ---------------------------------------------------------------------------------------------
-
-    def to_object(self):
-        return object_from_value(self)
-
-    def numpy(self):
-        self.need_tensor("numpy")
-        return object_from_value(self)
-
-    def __getbuffer__(self, Py_buffer *view, int flags):
-        """The bytes of the tensor. The exporter keeps the memory alive, and says if it must not be written."""
-        self.need_tensor("the buffer protocol")
-        PyBuffer_FillInfo(view, self, ortc_value_get_data(self.handle), <Py_ssize_t>ortc_value_get_bytes(self.handle),
-                          ortc_value_is_read_only(self.handle), flags)
-
-    def __releasebuffer__(self, Py_buffer *view):
-        pass
-
-    # ---- DLPack -------------------------------------------------------------------------------------------------------
-
-    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        cdef void *managed
-        cdef bint versioned = max_version is not None and tuple(max_version) >= (1, 0)
-        self.need_tensor("__dlpack__")
-        if dl_device is not None and tuple(dl_device) != (1, 0):
-            raise BufferError(f"the tensor is on the CPU; it cannot be exported to device {tuple(dl_device)}")
-        source = self.clone() if copy else self
-        check(ortc_value_to_dlpack((<Value>source).handle, versioned, &managed))
-        return PyCapsule_New(managed, "dltensor_versioned" if versioned else "dltensor", forget_versioned if versioned else forget_plain)
-
-    def __dlpack_device__(self):
-        return (1, 0)
-
-    def clone(self):
-        cdef ortc_value *copy
-        cdef ortc_status *status
-        with nogil:
-            status = ortc_value_clone(self.handle, &copy)
-        check(status)
-        return Value.wrap(copy)
-
-    def copy_from(self, Value source not None):
-        """Overwrites the elements with those of a tensor of the same type and size."""
-        cdef ortc_status *status
-        with nogil:
-            status = ortc_value_copy_into(source.handle, self.handle)
-        check(status)
-
-    def items(self):
-        """The items of a sequence."""
-        cdef ortc_value *item
-        result = []
-        for i in range(ortc_value_get_count(self.handle)):
-            check(ortc_value_get_item(self.handle, i, &item))
-            result.append(Value.wrap(item))
-        return result
-
-    def sparse_parts(self):
-        """(format number, values, indices, outer indices or None)."""
-        cdef ortc_sparse_format format
-        cdef ortc_value *values
-        cdef ortc_value *indices
-        cdef ortc_value *outer
-        check(ortc_value_get_sparse(self.handle, &format, &values, &indices, &outer))
-        return <int>format, Value.wrap(values), Value.wrap(indices), Value.wrap(outer) if outer is not NULL else None
+cdef OrtValue wrap(ortc_value *value):
+    cdef OrtValue result = OrtValue.__new__(OrtValue)
+    result.pointer = value
+    return result
 
 
-cdef void forget_plain(object capsule) noexcept:
-    if PyCapsule_IsValid(capsule, "dltensor"):
-        ortc_dlpack_release(PyCapsule_GetPointer(capsule, "dltensor"), False)
+cdef str type_text(const ortc_value *value):
+    cdef char[128] text
+    ortc_value_format_type(value, text, sizeof(text))
+    return (<bytes>text).decode()
 
 
-cdef void forget_versioned(object capsule) noexcept:
-    if PyCapsule_IsValid(capsule, "dltensor_versioned"):
-        ortc_dlpack_release(PyCapsule_GetPointer(capsule, "dltensor_versioned"), True)
-
-
-# ---- Making values ------------------------------------------------------------------------------------------------------
-
-def empty(shape, int element_type):
-    """A new tensor with uninitialised memory of its own."""
-    cdef int64_t dims[MAX_RANK]
-    cdef ortc_value *handle
-    cdef int rank = read_shape(shape, dims)
-    check(ortc_value_create_tensor(NULL, <ortc_element_type>element_type, rank, dims, &handle))
-    return Value.wrap(handle)
-
-
-def none():
-    """The value of an empty optional."""
-    cdef ortc_value *handle = ortc_value_create_none()
-    if handle is NULL:
-        raise MemoryError()
-    return Value.wrap(handle)
-
-
-def borrow(size_t address, size_t nbytes, int element_type, shape, owner=None, bint read_only=False):
-    """A tensor over memory at an address. `owner` is kept alive as long as the value or anything made from it needs the memory."""
-    cdef int64_t dims[MAX_RANK]
-    cdef ortc_value *handle
-    cdef int rank = read_shape(shape, dims)
-    # None is an owner too: holding it costs nothing and spares a case.
-    check(ortc_value_create_borrowed(NULL, <ortc_element_type>element_type, rank, dims, <void *>address, nbytes, drop_owner, <void *>owner, &handle))
-    Py_INCREF(owner)
-    if read_only:
-        ortc_value_set_read_only(handle)
-    return Value.wrap(handle)
-
-
-def sequence(items, int element_type=1):
-    cdef ortc_value *handle
-    cdef size_t n = len(items)
-    cdef ortc_value **handles = <ortc_value **>malloc((n + 1) * sizeof(ortc_value *))
-    if handles is NULL:
-        raise MemoryError()
-    try:
-        for i, item in enumerate(items):
-            handles[i] = (<Value?>item).handle
-        check(ortc_value_create_sequence(<ortc_element_type>element_type, n, handles, &handle))
-    finally:
-        free(handles)
-    return Value.wrap(handle)
-
-
-def mapping(Value keys not None, Value values not None):
-    cdef ortc_value *handle
-    check(ortc_value_create_map(keys.handle, values.handle, &handle))
-    return Value.wrap(handle)
-
-
-def sparse(int format, shape, Value values not None, Value indices not None, Value outer=None):
-    cdef int64_t dims[MAX_RANK]
-    cdef ortc_value *handle
-    cdef int rank = read_shape(shape, dims)
-    check(ortc_value_create_sparse(<ortc_sparse_format>format, rank, dims, values.handle, indices.handle,
-                                   outer.handle if outer is not None else NULL, &handle))
-    return Value.wrap(handle)
-
-
-def strings(array):
-    """A string tensor from an array of str, bytes or anything that str() takes."""
-    cdef ortc_value *handle
-    cdef int64_t dims[MAX_RANK]
-    cdef bytes text
-    cdef int64_t i = 0
-    cdef int rank = read_shape(array.shape, dims)
-    check(ortc_value_create_tensor(NULL, ORTC_STRING, rank, dims, &handle))
-    value = Value.wrap(handle)
-    for item in array.ravel().tolist():
-        text = item if isinstance(item, bytes) else (item if isinstance(item, str) else str(item)).encode("utf-8", "surrogateescape")
-        check(ortc_value_set_string(handle, i, text, len(text)))
-        i += 1
-    return value
-
-
-cdef object string_array(Value value):
-    cdef const char *data
-    cdef size_t n
-    cdef int64_t count = ortc_value_get_count(value.handle)
-    result = np.empty(count, dtype=object)
-    for i in range(count):
-        check(ortc_value_get_string(value.handle, i, &data, &n))
-        result[i] = (<bytes>data[:n]).decode("utf-8")
-    return result.reshape(value.shape())
-
-
-def from_dlpack(source):
-    """A value over the memory of a DLPack producer (an object with __dlpack__, or a capsule), which stays alive with it."""
-    cdef ortc_value *handle
-    cdef ortc_status *status
-    cdef bint versioned
-    if hasattr(source, "__dlpack__"):
-        try:
-            source = source.__dlpack__(max_version=(1, 0))
-        except TypeError:
-            source = source.__dlpack__()
-    versioned = PyCapsule_IsValid(source, "dltensor_versioned")
-    if not versioned and not PyCapsule_IsValid(source, "dltensor"):
-        raise TypeError("from_dlpack takes an object with __dlpack__, or a DLPack capsule that nobody has consumed yet")
-    name = b"dltensor_versioned" if versioned else b"dltensor"
-    status = ortc_value_from_dlpack(PyCapsule_GetPointer(source, name), versioned, True, &handle)
-    check(status)
-    PyCapsule_SetName(source, "used_dltensor_versioned" if versioned else "used_dltensor")
-    return Value.wrap(handle)
-
-
-# ---- Arrays -----------------------------------------------------------------------------------------------------------------
-
-cdef int buffer_type(const char *format, Py_ssize_t itemsize):
-    """ONNX's number of a buffer's format in native byte order, 0 for any other."""
-    cdef char c
-    if format is NULL:
-        return 2
-    c = format[0]
-    if format[1] != 0:
-        return (14 if format[1] == b'f' else 15 if format[1] == b'd' else 0) if c == b'Z' and format[2] == 0 else 0
-    if c == b'f': return 1
-    if c == b'd': return 11
-    if c == b'e': return 10
-    if c == b'?': return 9
-    if c in (b'b', b'h', b'i', b'l', b'q'):
-        return 3 if itemsize == 1 else 5 if itemsize == 2 else 6 if itemsize == 4 else 7 if itemsize == 8 else 0
-    if c in (b'B', b'H', b'I', b'L', b'Q'):
-        return 2 if itemsize == 1 else 4 if itemsize == 2 else 12 if itemsize == 4 else 13 if itemsize == 8 else 0
+cdef int require_host(object device_type, object device_id, object vendor_id) except -1:
+    """The values that can be made here lie on the CPU."""
+    cdef OrtDevice device = device_type if isinstance(device_type, OrtDevice) else OrtDevice.make(device_type, device_id, vendor_id)
+    if device._type != 0:
+        raise RuntimeError(f"Can't allocate memory on {device!r}: the providers that can run here have memory on the CPU only; use device_type='cpu'")
     return 0
 
 
-cdef Value value_from_buffer(object source):
-    """The fast way: anything whose buffer is dense and of a native type. None if it is not."""
-    cdef Py_buffer view
-    cdef ortc_value *handle = NULL
-    cdef ortc_status *status
-    cdef int64_t dims[MAX_RANK]
-    cdef int type, i
+cdef class OrtValue:
+    """A value that a model takes or gives: a tensor, a sequence, a map, a sparse tensor, or none at all.
+
+    Made by the static methods `ortvalue_from_*`, by `from_dlpack`, and by runs. It holds what it was made from, so that an array may be
+    forgotten once it has become an OrtValue. Contents may be read from any number of threads, as long as none writes.
+    """
+
+    def __cinit__(self):
+        self.pointer = NULL
+
+    def __dealloc__(self):
+        release_value(self.pointer)
+
+    def __init__(self, ortvalue, numpy_obj=None, session=None):
+        if not isinstance(ortvalue, OrtValue):
+            raise ValueError(f"an OrtValue is made from an array by OrtValue.ortvalue_from_numpy(), not from {type(ortvalue).__name__} directly")
+        if self.pointer is not NULL:
+            raise RuntimeError("an OrtValue cannot be initialised twice")
+        self.pointer = ortc_value_retain((<OrtValue>ortvalue).pointer)
+        self._numpy_obj = numpy_obj
+        self._session = session
+
+    # ---- Making values
+
+    @staticmethod
+    def ortvalue_from_numpy(numpy_obj, /, device_type="cpu", device_id=0, vendor_id=-1):
+        """A tensor over an array's memory, which it keeps alive and shares: writes through either are seen by the other.
+
+        Arrays that are strided or have the other byte order are copied, and so are strings. Any object with `__dlpack__`, the buffer protocol
+        or `__array_interface__` may stand for an array; ml_dtypes' arrays are welcome. A read-only array makes a read-only value.
+        """
+        cdef int64_t copied = 0
+        require_host(device_type, device_id, vendor_id)
+        cdef OrtValue result = wrap(tensor_of(numpy_obj, &copied))
+        result._numpy_obj = numpy_obj
+        return result
+
+    @staticmethod
+    def ortvalue_from_numpy_with_onnx_type(data, /, onnx_element_type):
+        """A tensor over an array's memory whose items are taken as elements of another type of the same size, by ONNX's number.
+
+        For types that numpy lacks: float8 as uint8, bfloat16 as uint16. Types narrower than a byte are taken as packed already.
+        """
+        cdef int64_t copied = 0
+        cdef int number = element_type_of(operator.index(onnx_element_type))
+        cdef int bits = ortc_element_type_bits(<ortc_element_type>number)
+        if not isinstance(data, np.ndarray) or data.dtype.kind in "OSUTMmV":
+            raise InvalidType("ortvalue_from_numpy_with_onnx_type takes a numpy array of numbers")
+        if data.itemsize != max(1, bits // 8) or number == ORTC_STRING:
+            raise make_error(2, f"items of {data.itemsize} bytes cannot be elements of type {ortc_element_type_name(<ortc_element_type>number).decode()}, "
+                                f"which have {bits} bits")
+        cdef OrtValue result = wrap(tensor_over(data, number, data.shape, &copied))
+        result._numpy_obj = data
+        return result
+
+    @staticmethod
+    def ortvalue_from_shape_and_type(shape, element_type, device_type="cpu", device_id=0, vendor_id=-1, memory_info=None):
+        """A tensor in memory of its own, not initialised (strings are empty).
+
+        `element_type` is a dtype, a name such as 'float16' or 'tensor(float)', or a number of ONNX's TensorProto.DataType. With `memory_info`
+        the memory comes from the allocator that was registered for it.
+        """
+        cdef ortc_allocator *allocator = NULL
+        cdef ortc_value *value = NULL
+        cdef int64_t[64] dims
+        cdef size_t rank
+        cdef int number = element_type_of(element_type)
+        rank = read_dims(shape, dims)
+        if memory_info is not None:
+            if device_type != "cpu" or device_id != 0 or vendor_id != -1:
+                warnings.warn("device_type, device_id, and vendor_id are ignored when memory_info is provided.", stacklevel=2)
+            allocator = registered_allocator(memory_info)
+        else:
+            require_host(device_type, device_id, vendor_id)
+        cdef ortc_status *status
+        with nogil:
+            status = ortc_value_create_tensor(allocator, <ortc_element_type>number, rank, dims, &value)
+        check(status)
+        return wrap(value)
+
+    @staticmethod
+    def ort_value_from_sparse_tensor(sparse_tensor):
+        """The value that a SparseTensor holds."""
+        return OrtValue(sparse_tensor._value)
+
+    @staticmethod
+    def from_dlpack(data, /, is_bool_tensor=False):
+        """A tensor over the memory of any object that has `__dlpack__`, or of a DLPack capsule, which is used up.
+
+        The producer stays alive as long as the memory is needed. Strided tensors are copied; read-only ones make read-only values.
+        """
+        cdef int64_t copied = 0
+        return wrap(tensor_of_dlpack(data, &copied))
+
+    @staticmethod
+    def _at(owner, address, element_type, shape):
+        """A tensor at an address inside memory of `owner`, which it holds."""
+        cdef ortc_value *value = NULL
+        cdef int64_t[64] dims
+        cdef size_t rank, data = operator.index(address), size
+        cdef int number = element_type_of(element_type)
+        cdef void *held
+        rank = read_dims(shape, dims)
+        size = max((math.prod(shape) * ortc_element_type_bits(<ortc_element_type>number) + 7) // 8, 0)
+        held = hold(owner)
+        status = ortc_value_create_borrowed(NULL, <ortc_element_type>number, rank, dims, <void *>data, size, owner_release, held, &value)
+        if status is not NULL:
+            owners_enter()
+            owner_release(held)
+            owners_leave()
+        check(status)
+        return wrap(value)
+
+    @staticmethod
+    def _sparse(int format, dense_shape, values, indices, outer=None):
+        cdef int64_t[64] dims
+        cdef size_t rank
+        cdef int64_t copied = 0
+        cdef ortc_value *parts[3]
+        cdef ortc_value *value = NULL
+        rank = read_dims(dense_shape, dims)
+        parts[0] = parts[1] = parts[2] = NULL
+        try:
+            parts[0] = tensor_of(values, &copied)
+            parts[1] = tensor_of(indices, &copied)
+            if outer is not None:
+                parts[2] = tensor_of(outer, &copied)
+            check(ortc_value_create_sparse(<ortc_sparse_format>format, rank, dims, parts[0], parts[1], parts[2], &value))
+        finally:
+            for i in range(3):
+                release_value(parts[i])
+        return wrap(value)
+
+    def _sparse_parts(self):
+        """(format, values, indices, outer or None), each an OrtValue."""
+        cdef ortc_sparse_format format
+        cdef ortc_value *values = NULL
+        cdef ortc_value *indices = NULL
+        cdef ortc_value *outer = NULL
+        check(ortc_value_get_sparse(self.pointer, &format, &values, &indices, &outer))
+        return <int>format, wrap(values), wrap(indices), wrap(outer) if outer is not NULL else None
+
+    # ---- Questions
+
+    cdef int require_tensor(self, str what) except -1:
+        cdef int kind = ortc_value_get_kind(self.pointer)
+        if kind != ORTC_VALUE_TENSOR:
+            raise make_error(2, f"only tensors have {what}; this OrtValue is {KIND_NAMES[kind]}")
+        return 0
+
+    cdef int require_value(self, str what) except -1:
+        if ortc_value_get_kind(self.pointer) == ORTC_VALUE_NONE:
+            raise make_error(2, f"this OrtValue has no {what}: it was not computed yet, or is an optional without a value")
+        return 0
+
+    def data_type(self):
+        """"tensor(float)", "seq(tensor(int64))", "map(string,tensor(float))", "sparse_tensor(float)"."""
+        self.require_value("type")
+        return type_text(self.pointer)
+
+    def element_type(self):
+        """ONNX's number of the elements' type; of a sequence, its items'."""
+        self.require_value("element type")
+        return <int>ortc_value_get_element_type(self.pointer)
+
+    def shape(self):
+        """The dims of a tensor or sparse tensor, a list of ints."""
+        if ortc_value_get_kind(self.pointer) != ORTC_VALUE_SPARSE:
+            self.require_tensor("a shape")
+        return list(shape_of(self.pointer))
+
+    def device_name(self):
+        """'cpu' or 'cuda'."""
+        cdef ortc_memory_info info
+        if ortc_value_get_kind(self.pointer) != ORTC_VALUE_SPARSE:
+            self.require_tensor("a device")
+        ortc_value_get_memory_info(self.pointer, &info)
+        return device_name_of(&info)
+
+    def data_ptr(self):
+        """Address of the first element; 0 of a tensor without elements, and of strings."""
+        self.require_tensor("an address")
+        return <size_t>ortc_value_get_data(self.pointer)
+
+    def tensor_size_in_bytes(self):
+        """Bytes of a tensor's elements; 0 for strings."""
+        self.require_tensor("a size in bytes")
+        return ortc_value_get_bytes(self.pointer)
+
+    def has_value(self):
+        """False of an output that was not computed yet and of an empty optional."""
+        return ortc_value_get_kind(self.pointer) != ORTC_VALUE_NONE
+
+    def is_tensor(self):
+        """Whether this is a dense tensor."""
+        return ortc_value_get_kind(self.pointer) == ORTC_VALUE_TENSOR
+
+    def is_sparse_tensor(self):
+        """Whether this is a sparse tensor."""
+        return ortc_value_get_kind(self.pointer) == ORTC_VALUE_SPARSE
+
+    def is_tensor_sequence(self):
+        """Whether this is a sequence of tensors."""
+        return ortc_value_get_kind(self.pointer) == ORTC_VALUE_SEQUENCE and not type_text(self.pointer).startswith("seq(map")
+
+    @property
+    def _ortvalue(self):
+        return self
+
+    def _get_c_value(self):
+        return self
+
+    # ---- Contents
+
+    def numpy(self):
+        """The tensor as an array over the same memory, which stays alive with it. Strings, and types narrower than a byte, are copied.
+
+        Read-only values give read-only arrays. Types that numpy lacks come as ml_dtypes' if that package is installed.
+        """
+        self.require_tensor("an array")
+        return array_of(ortc_value_retain(self.pointer))
+
+    def __array__(self, dtype=None, copy=None):
+        array = self.numpy()
+        if dtype is not None and np.dtype(dtype) != array.dtype:
+            if copy is False:
+                raise ValueError(f"{array.dtype} cannot become {np.dtype(dtype)} without a copy")
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def as_sparse_tensor(self):
+        """The SparseTensor that this value is."""
+        from ortcore.sparse import SparseTensor
+        if ortc_value_get_kind(self.pointer) != ORTC_VALUE_SPARSE:
+            raise make_error(2, f"this OrtValue is no sparse tensor, but {type_text(self.pointer)}")
+        return SparseTensor(self)
+
+    def update_inplace(self, data):
+        """Copies an array or another OrtValue over this tensor's elements; the address stays.
+
+        Element types must be equal, and so must the number of elements; shapes may differ.
+        """
+        cdef ortc_value *source
+        cdef int64_t copied = 0
+        self.require_tensor("elements to update")
+        if isinstance(data, OrtValue):
+            source = ortc_value_retain((<OrtValue>data).pointer)
+        elif isinstance(data, (str, bytes, list, tuple, dict)) or np.isscalar(data) or data is None:
+            raise TypeError(f"update_inplace takes an array or an OrtValue, not {type(data).__name__}")
+        else:
+            source = tensor_of(data, &copied)
+        owners_enter()
+        status = copy_into(source, self.pointer)
+        ortc_value_release(source)
+        owners_leave()
+        check(status)
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        """A DLPack capsule over this tensor's memory, of version 1.x if `max_version` allows. On the CPU `stream` means nothing.
+
+        `copy=True` exports a copy. `dl_device` must be None or the device where the tensor is.
+        """
+        cdef ortc_value *shared
+        self.require_tensor("a DLPack form")
+        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
+            raise BufferError(f"this tensor is on DLPack device {self.__dlpack_device__()} and cannot be exported to {tuple(dl_device)}")
+        versioned = max_version is not None and max_version[0] >= 1
+        if not versioned and not copy and ortc_value_is_read_only(self.pointer):
+            raise BufferError("this tensor is read-only, which DLPack cannot say before version 1; ask with max_version=(1, 0)")
+        shared = clone(self.pointer) if copy else ortc_value_retain(self.pointer)
+        try:
+            return dlpack_capsule(shared, versioned)
+        finally:
+            release_value(shared)
+
+    def __dlpack_device__(self):
+        """(1, 0) on the CPU, (2, n) on CUDA device n."""
+        cdef ortc_memory_info info
+        self.require_tensor("a DLPack form")
+        ortc_value_get_memory_info(self.pointer, &info)
+        if info.device_type == ORTC_DEVICE_CPU:
+            return (1, 0)
+        return (2, info.device_id)
+
+    def to_dlpack(self):
+        """A DLPack capsule over this tensor's memory."""
+        return self.__dlpack__()
+
+    def __copy__(self):
+        result = wrap(ortc_value_retain(self.pointer))
+        result._numpy_obj, result._session = self._numpy_obj, self._session
+        return result
+
+    def __reduce__(self):
+        raise TypeError("an OrtValue cannot be pickled; pickle its numpy()")
+
+
+# ---- Python objects as values and back --------------------------------------------------------------------------------
+
+cdef class TypeInfo:
+    def __init__(self, text, element_type):
+        match = re.match(r"(optional\()?(seq\()?(?:(sparse_)?tensor|map\((\w+),tensor)\(", text)
+        self.text = text
+        self.element_type = element_type
+        self.optional = match is not None and match[1] is not None
+        self.kind = ORTC_VALUE_TENSOR
+        self.key_type = 0
+        if match is None:
+            return
+        if match[4]:
+            self.kind = ORTC_VALUE_MAP
+            self.key_type = ORTC_STRING if match[4] == "string" else ORTC_INT64
+            self.element_type = element_type_of(text[text.index("tensor("):].rstrip(")") + ")")
+        if match[2]:
+            self.kind = ORTC_VALUE_SEQUENCE
+        elif match[3]:
+            self.kind = ORTC_VALUE_SPARSE
+
+
+cdef ortc_value *value_of(object source, TypeInfo wanted, int64_t *copied) except NULL:
+    if isinstance(source, OrtValue):
+        return ortc_value_retain((<OrtValue>source).pointer)
+    if wanted is not None:
+        if source is None:
+            return none_of(wanted)
+        if isinstance(source, list):
+            return value_of_list(source, wanted, copied)
+        if isinstance(source, dict):
+            return map_of(source, wanted, copied)
+        if wanted.kind == ORTC_VALUE_SPARSE and hasattr(source, "_value"):
+            return ortc_value_retain((<OrtValue?>source._value).pointer)
+    return tensor_of(source, copied)
+
+
+cdef ortc_value *none_of(TypeInfo wanted) except NULL:
+    cdef ortc_value *none
+    if not wanted.optional:
+        raise InvalidType(f"None was given for a value of type {wanted.text}; only optional types can be without a value")
+    none = ortc_value_create_none()
+    if none is NULL:
+        raise MemoryError()
+    return none
+
+
+cdef ortc_value *value_of_list(list items, TypeInfo wanted, int64_t *copied) except NULL:
+    cdef ortc_value *value = NULL
+    cdef ortc_value **parts
+    cdef size_t count = 0
+    if wanted.kind == ORTC_VALUE_TENSOR:
+        dtype = numpy_dtype(wanted.element_type)
+        array = np.array(items, dtype=dtype)
+        copied[0] += <int64_t>array.nbytes
+        return tensor_of(array, copied)
+    if wanted.kind != ORTC_VALUE_SEQUENCE:
+        raise InvalidType(f"a list cannot be a value of type {wanted.text}")
+    parts = <ortc_value **>malloc((len(items) + 1) * sizeof(ortc_value *))
+    if parts is NULL:
+        raise MemoryError()
     try:
-        PyObject_GetBuffer(source, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
-    except (BufferError, ValueError, TypeError):
-        return None
-    type = buffer_type(view.format, view.itemsize) if view.ndim <= MAX_RANK else 0
-    if type == 0:
-        PyBuffer_Release(&view)
-        return None
-    for i in range(view.ndim):
-        dims[i] = view.shape[i]
-    status = ortc_value_create_borrowed(NULL, <ortc_element_type>type, view.ndim, dims, view.buf, view.len, drop_owner, <void *>source, &handle)
-    if status is NULL:
-        Py_INCREF(source)
-        if view.readonly:
-            ortc_value_set_read_only(handle)
-    PyBuffer_Release(&view)
-    check(status)
-    return Value.wrap(handle)
+        for item in items:
+            if wanted.key_type and not isinstance(item, (dict, OrtValue)):
+                raise InvalidType(f"item {count} of a {wanted.text} must be a dict, not {type(item).__name__}")
+            if isinstance(item, dict):
+                parts[count] = map_of(item, wanted, copied)
+            elif isinstance(item, OrtValue):
+                parts[count] = ortc_value_retain((<OrtValue>item).pointer)
+            else:
+                parts[count] = tensor_of(item, copied)
+            count += 1
+        check(ortc_value_create_sequence(<ortc_element_type>wanted.element_type, count, parts, &value))
+    finally:
+        while count:
+            count -= 1
+            release_value(parts[count])
+        free(parts)
+    return value
 
 
-cdef object as_array(object source):
-    """An ndarray over the object's memory where that is possible."""
-    if isinstance(source, ndarray):
-        return source
-    if PyObject_CheckBuffer(source) or hasattr(source, "__array_interface__"):
-        return np.asarray(source)
-    return None
+cdef ortc_value *map_of(dict items, TypeInfo wanted, int64_t *copied) except NULL:
+    cdef ortc_value *keys = NULL
+    cdef ortc_value *values = NULL
+    cdef ortc_value *value = NULL
+    if not wanted.key_type:
+        raise InvalidType(f"a dict cannot be a value of type {wanted.text}")
+    key_class = str if wanted.key_type == ORTC_STRING else (int, np.integer)
+    for key in items:
+        if not isinstance(key, key_class):
+            raise InvalidType(f"key {key!r} of a {wanted.text} is {type(key).__name__}; its keys are {'str' if wanted.key_type == ORTC_STRING else 'int'}")
+    try:
+        keys = tensor_of(np.array(list(items), dtype=numpy_dtype(wanted.key_type)), copied)
+        values = tensor_of(np.array(list(items.values()), dtype=numpy_dtype(wanted.element_type)), copied)
+        check(ortc_value_create_map(keys, values, &value))
+    finally:
+        release_value(keys)
+        release_value(values)
+    return value
 
 
-cdef Value value_from_array(object array, int64_t *copied):
-    """The slow way: strings, narrow types, arrays that are strided or byte-swapped (of which a snapshot is taken)."""
-    if isinstance(array, np.ma.MaskedArray):
-        raise TypeError("masked arrays have no place for their mask in a tensor; fill them first with .filled(value)")
-    dtype = array.dtype
-    number = _dtypes.of_dtype(dtype)
-    if number == _dtypes.STRING:
-        return strings(array)
-    if number is None and not dtype.isnative:
-        array = array.astype(dtype.newbyteorder("="))
-        copied[0] += array.nbytes
-        number = _dtypes.of_dtype(array.dtype)
-    if number is None:
-        raise RuntimeError(f"arrays of dtype {dtype} have no ONNX element type; convert them first with .astype()")
-    shape = array.shape
-    bits = _dtypes.PACKED_BITS.get(number)
-    if bits is not None:
-        array = _dtypes.pack(array, bits)
-        copied[0] += array.nbytes
-    elif not array.flags.c_contiguous:
-        array = array.copy(order="C")
-        copied[0] += array.nbytes
-    return borrow(array.__array_interface__["data"][0], array.nbytes, number, shape, array, not array.flags.writeable)
-
-
-cdef Value value_from_object(object source, int64_t *copied):
-    cdef Value value
-    if type(source) is ndarray:
-        value = value_from_buffer(source)
-        return value if value is not None else value_from_array(source, copied)
-    if isinstance(source, Value):
-        return source
-    native = getattr(source, "_ortvalue", None)
-    if native is not None:
-        return native
-    if isinstance(source, ndarray):
-        return value_from_array(source, copied)
-    if hasattr(source, "__dlpack__"):
-        return from_dlpack(source)
-    array = as_array(source)
-    if array is None:
-        raise TypeError(f"{type(source).__name__} is no array: pass a numpy array, or an object with __dlpack__, the buffer protocol or __array_interface__")
-    return value_from_array(array, copied)
-
-
-def from_object(source):
-    """A value over an array, and the number of bytes that had to be copied for it (0 where the memory is used in place)."""
-    cdef int64_t copied = 0
-    value = value_from_object(source, &copied)
-    return value, copied
-
-
-cdef object object_from_value(Value value):
-    kind = ortc_value_get_kind(value.handle)
+cdef object object_of(ortc_value *value):
+    cdef int kind = ortc_value_get_kind(value)
+    cdef ortc_value *part = NULL
+    cdef ortc_value *other = NULL
+    cdef int64_t i
     if kind == ORTC_VALUE_TENSOR:
-        return array_from_tensor(value)
+        return array_of(value)
+    holder = wrap(value)
     if kind == ORTC_VALUE_SEQUENCE:
-        return [object_from_value(item) for item in value.items()]
+        items = []
+        for i in range(ortc_value_get_count(value)):
+            check(ortc_value_get_item(value, i, &part))
+            items.append(object_of(part))
+        return items
     if kind == ORTC_VALUE_MAP:
-        return dict_from_map(value)
-    if kind == ORTC_VALUE_SPARSE:
-        return value
-    return None
+        check(ortc_value_get_map(value, &part, &other))
+        keys, values = array_of(part), array_of(other)
+        return dict(zip(keys.tolist(), values.tolist()))
+    return holder.as_sparse_tensor() if kind == ORTC_VALUE_SPARSE else None
 
 
-cdef object dict_from_map(Value value):
-    cdef ortc_value *keys
-    cdef ortc_value *values
-    check(ortc_value_get_map(value.handle, &keys, &values))
-    held_keys, held_values = Value.wrap(keys), Value.wrap(values)
-    return dict(zip(object_from_value(held_keys).tolist(), object_from_value(held_values).tolist()))
+def to_python(OrtValue value not None):
+    """The contents of any OrtValue: an array, list, dict, SparseTensor or None, as run() would give them."""
+    return object_of(ortc_value_retain(value.pointer))
 
 
-cdef object array_from_tensor(Value value):
-    cdef int number = <int>ortc_value_get_element_type(value.handle)
-    if number == ORTC_STRING:
-        return string_array(value)
-    dtype = _dtypes.to_dtype(number)
-    bits = _dtypes.PACKED_BITS.get(number)
-    if bits is not None:
-        data = np.frombuffer(value, np.uint8) if ortc_value_get_bytes(value.handle) else np.empty(0, np.uint8)
-        codes = _dtypes.unpack(data, ortc_value_get_count(value.handle), bits, number in (22, 26))
-        return codes.view(dtype).reshape(value.shape())
-    if ortc_value_get_count(value.handle) == 0:
-        return np.empty(value.shape(), dtype)
-    return ndarray(value.shape(), dtype, value)
+def copy_to_python(OrtValue value not None):
+    """The same in memory of its own."""
+    if ortc_value_get_kind(value.pointer) == ORTC_VALUE_NONE:
+        return None
+    return object_of(clone(value.pointer))
+
+
+def copy_tensors(src, dst, stream=None):
+    """Copies each tensor of `src` over the one of `dst` at the same place. Types and sizes in bytes must agree."""
+    sources, destinations = list(src), list(dst)
+    if stream is not None:
+        raise make_error(2, "copies on a stream need a device that has streams; give stream=None")
+    if not sources or len(sources) != len(destinations):
+        raise make_error(2, f"copy_tensors takes two lists of equal length, at least one tensor each; these have {len(sources)} and {len(destinations)}")
+    for source, destination in zip(sources, destinations):
+        if not isinstance(source, OrtValue) or not isinstance(destination, OrtValue):
+            raise InvalidType("copy_tensors takes lists of OrtValues")
+        check(copy_into((<OrtValue>source).pointer, (<OrtValue>destination).pointer))

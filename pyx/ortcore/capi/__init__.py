@@ -1,1 +1,1 @@
-"""Where onnxruntime keeps its native names."""
+"""The modules of onnxruntime.capi from which programs import."""

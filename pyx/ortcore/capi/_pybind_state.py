@@ -1,3 +1,2 @@
-"""The same names as onnxruntime_pybind11_state, where onnxruntime's own wrappers import them from."""
-
+"""The same names as onnxruntime_pybind11_state."""
 from ortcore.capi.onnxruntime_pybind11_state import *  # noqa: F403

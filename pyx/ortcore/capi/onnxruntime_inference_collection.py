@@ -1,6 +1,16 @@
-"""The Python classes of the inference API, at onnxruntime's place."""
+"""The classes of onnxruntime's Python layer."""
+from ortcore import (
+    AdapterFormat,
+    InferenceSession,
+    IOBinding,
+    ModelCompiler,
+    OrtDevice,
+    OrtDeviceVendorId,
+    OrtValue,
+    SparseTensor,
+    copy_tensors,
+)
+from ortcore.session import SessionBase as Session
 
-from ortcore import IOBinding, InferenceSession, OrtDevice, OrtValue, SparseTensor
-from ortcore.capi import _pybind_state as C  # noqa: N812
-
-__all__ = ["C", "IOBinding", "InferenceSession", "OrtDevice", "OrtValue", "SparseTensor"]
+__all__ = ["AdapterFormat", "IOBinding", "InferenceSession", "ModelCompiler", "OrtDevice", "OrtDeviceVendorId", "OrtValue", "Session", "SparseTensor",
+           "copy_tensors"]

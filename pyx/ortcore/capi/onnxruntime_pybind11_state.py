@@ -1,63 +1,44 @@
-"""The native names that programs import from onnxruntime.capi.onnxruntime_pybind11_state: exception classes, types, enumerations, functions."""
+"""The names of onnxruntime's native module: errors, native classes, enumerations."""
+from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from ortcore import (
-    copy_tensors,
-    get_all_providers,
-    get_available_providers,
-    get_build_info,
-    get_device,
-    get_ep_devices,
-    get_version_string,
-    has_collective_ops,
-    register_execution_provider_library,
-    set_default_logger_callback,
-    set_default_logger_severity,
-    set_default_logger_verbosity,
-    set_global_thread_pool_sizes,
-    set_seed,
-    unregister_execution_provider_library,
-)
-from ortcore._device import OrtArenaCfg, OrtDevice, OrtMemoryInfo, create_and_register_allocator, create_and_register_allocator_v2
-from ortcore._enums import (
-    ArenaExtendStrategy,
-    ExecutionMode,
-    ExecutionOrder,
-    GraphOptimizationLevel,
-    OrtAllocatorType,
-    OrtCompileApiFlags,
-    OrtDeviceMemoryType,
-    OrtExecutionProviderDevicePolicy,
-    OrtHardwareDeviceType,
-    OrtMemoryInfoDeviceType,
-    OrtMemType,
-    OrtSparseFormat,
-)
-from ortcore._exceptions import BY_NAME
-from ortcore._hardware import OrtEpDevice, OrtHardwareDevice, get_hardware_devices
-from ortcore._inference import ModelMetadata, NodeArg
-from ortcore._options import RunOptions, SessionOptions
-from ortcore._ortvalue import OrtValueVector
-from ortcore._session import NativeBinding as SessionIOBinding
+from ortcore import *  # noqa: F403
+from ortcore import _errors, get_build_info, get_version_string
+from ortcore._errors import Error, InvalidType
 from ortcore._session import NativeSession as InferenceSession
-from ortcore._value import Value as OrtValue
-from ortcore._value import Value as SparseTensor
+from ortcore.devices import get_hardware_devices
+from ortcore.enums import ArenaExtendStrategy
+from ortcore.options import SessionOptions
+from ortcore.sparse import SparseCooView, SparseCsrView
+from ortcore.vector import OrtValueVector
 
-kNextPowerOfTwo = ArenaExtendStrategy.kNextPowerOfTwo  # type: ignore[attr-defined]  # noqa: N816
-kSameAsRequested = ArenaExtendStrategy.kSameAsRequested  # type: ignore[attr-defined]  # noqa: N816
+Fail = _errors.Fail
+InvalidArgument = _errors.InvalidArgument
+NoSuchFile = _errors.NoSuchFile
+NoModel = _errors.NoModel
+EngineError = _errors.EngineError
+RuntimeException = _errors.RuntimeException
+InvalidProtobuf = _errors.InvalidProtobuf
+ModelLoaded = _errors.ModelLoaded
+NotImplemented = _errors.NotImplemented
+InvalidGraph = _errors.InvalidGraph
+EPFail = _errors.EPFail
+ModelLoadCanceled = _errors.ModelLoadCanceled
+ModelRequiresCompilation = _errors.ModelRequiresCompilation
+NotFound = _errors.NotFound
+OutOfMemory = _errors.OutOfMemory
 
-globals().update(BY_NAME)
+
+class DeviceReset(Error):
+    """A device was lost. ortcore does not raise it; it is here to be caught."""
+
+
+kNextPowerOfTwo = ArenaExtendStrategy.kNextPowerOfTwo
+kSameAsRequested = ArenaExtendStrategy.kSameAsRequested
 
 
 def get_default_session_options() -> SessionOptions:
-    """Fresh session options."""
+    """A new SessionOptions."""
     return SessionOptions()
 
 
-if TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any: ...
-
-
-__all__ = [name for name in globals() if not name.startswith("_") and name not in ("TYPE_CHECKING", "Any", "BY_NAME")]
+__all__ = [name for name in globals() if not name.startswith("_")]

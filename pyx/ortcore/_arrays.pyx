@@ -1,0 +1,336 @@
+# cython: language_level=3, freethreading_compatible=True, boundscheck=False, wraparound=False
+"""Arrays as tensors of the C library and back, sharing memory wherever that can be."""
+import operator
+
+import numpy as np
+
+from cpython.buffer cimport PyBuffer_FillInfo, PyBuffer_IsContiguous, PyBuffer_Release, PyBUF_RECORDS_RO, PyBUF_SIMPLE, PyBUF_WRITABLE
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New, PyCapsule_SetName
+from libc.stdint cimport int8_t, uint8_t
+from ortcore._capi cimport *
+from ortcore._errors cimport check
+from ortcore._owners cimport hold, owner_release, owners_enter, owners_leave, release_value
+
+from ortcore._element_types import element_type_of_dtype, numpy_dtype
+from ortcore._errors import InvalidType
+
+cdef extern from "Python.h":
+    int get_buffer "PyObject_GetBuffer" (object source, Py_buffer *view, int flags)      # an error is set on -1
+    void clear_error "PyErr_Clear" ()
+    bint PyObject_CheckBuffer(object source)
+    const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
+    int PyBytes_AsStringAndSize(object text, char **data, Py_ssize_t *size) except -1
+    object PyUnicode_DecodeUTF8(const char *data, Py_ssize_t size, const char *errors)
+
+cdef object ndarray = np.ndarray
+cdef object MaskedArray = np.ma.MaskedArray
+cdef list dtypes = [None] * ORTC_ELEMENT_TYPE_COUNT
+# Element types by the letter of the buffer protocol; integers also depend on the item's size.
+cdef int[128] LETTERS
+LETTERS[:] = [0] * 128
+for letter, number in {"?": 9, "b": 3, "B": 2, "h": 5, "H": 4, "e": 10, "f": 1, "d": 11, "O": 8, "w": 8, "s": 8}.items():
+    LETTERS[<int>ord(letter)] = number
+
+
+cdef int read_dims(object shape, int64_t *dims) except -1:
+    cdef int rank = 0
+    for dim in shape:
+        if rank == 64:
+            raise InvalidType("a tensor cannot have more than 64 dims")
+        dims[rank] = operator.index(dim)
+        rank += 1
+    return rank
+
+
+# ---- From arrays -----------------------------------------------------------------------------------------------------
+
+cdef int element_type_of_format(const char *format, Py_ssize_t item_bytes, bint *swapped) noexcept:
+    """ONNX's number of a format of the buffer protocol, 0 if there is none."""
+    swapped[0] = False
+    if format is NULL:
+        return 2
+    if format[0] in (b"@", b"=", b"<", b"^", b"|"):
+        format += 1
+    elif format[0] in (b">", b"!"):
+        swapped[0] = item_bytes > 1
+        format += 1
+    if format[0] == b"Z":
+        return 14 if item_bytes == 8 else 15 if item_bytes == 16 else 0
+    while b"0" <= format[0] <= b"9":                       # the width of text
+        format += 1
+    if format[0] == 0 or format[1] != 0 or format[0] < 0:
+        return 0
+    if format[0] in (b"i", b"l", b"q", b"n"):
+        return 6 if item_bytes == 4 else 7
+    if format[0] in (b"I", b"L", b"Q", b"N"):
+        return 12 if item_bytes == 4 else 13
+    return LETTERS[<int>format[0]]
+
+
+cdef ortc_value *tensor_of(object source, int64_t *copied) except NULL:
+    if type(source) is ndarray:
+        return tensor_of_array(source, copied)
+    if isinstance(source, ndarray):
+        if isinstance(source, MaskedArray):
+            raise InvalidType("a masked array has no values under its mask; give array.filled(value), or array.data if the mask does not matter")
+        return tensor_of_array(source, copied)
+    if hasattr(source, "__dlpack__"):
+        return tensor_of_dlpack(source, copied)
+    if not isinstance(source, (str, bytes)):
+        if PyObject_CheckBuffer(source):
+            return tensor_of_array(np.asarray(memoryview(source)), copied)
+        if hasattr(source, "__array_interface__") or hasattr(source, "__array__"):
+            return tensor_of_array(np.asarray(source), copied)
+    raise InvalidType(f"{type(source).__name__} cannot be used as a tensor; give a numpy array, or an object that has __dlpack__, the buffer protocol "
+                      "or __array_interface__")
+
+
+cdef ortc_value *tensor_of_array(object array, int64_t *copied) except NULL:
+    cdef Py_buffer view
+    cdef bint swapped
+    cdef int element_type
+    if get_buffer(array, &view, PyBUF_RECORDS_RO) < 0:
+        clear_error()                                      # dtypes without a letter: those of ml_dtypes, and those that cannot be tensors
+        return tensor_of_extension(array, copied)
+    try:
+        element_type = element_type_of_format(view.format, view.itemsize, &swapped)
+        if element_type != 0 and element_type != ORTC_STRING and not swapped and PyBuffer_IsContiguous(&view, b"C"):
+            return borrow(array, &view, element_type, view.ndim, <const int64_t *>view.shape)
+    finally:
+        PyBuffer_Release(&view)
+    if element_type == ORTC_STRING:
+        return tensor_of_strings(array)
+    if element_type == 0:
+        raise InvalidType(f"dtype {array.dtype} is no element type of ONNX; convert the array first, for example with array.astype(numpy.float32)")
+    snapshot = array.astype(array.dtype.newbyteorder("="), order="C", copy=True, subok=False)
+    copied[0] += <int64_t>snapshot.nbytes
+    return tensor_of_array(snapshot, copied)
+
+
+cdef ortc_value *borrow(object array, Py_buffer *view, int element_type, int rank, const int64_t *dims) except NULL:
+    cdef ortc_value *value = NULL
+    cdef void *owner = hold(array)
+    cdef ortc_status *status = ortc_value_create_borrowed(NULL, <ortc_element_type>element_type, rank, dims, view.buf, view.len, owner_release, owner,
+                                                          &value)
+    if status is not NULL:
+        owners_enter()
+        owner_release(owner)
+        owners_leave()
+        check(status)
+    if view.readonly:
+        ortc_value_set_read_only(value)
+    return value
+
+
+cdef ortc_value *tensor_over(object plain, int element_type, object shape, int64_t *copied) except NULL:
+    cdef Py_buffer view
+    cdef int64_t[64] dims
+    cdef int rank = read_dims(shape, dims)
+    if not plain.flags.c_contiguous:
+        plain = plain.copy(order="C")
+        copied[0] += <int64_t>plain.nbytes
+    if get_buffer(plain, &view, PyBUF_RECORDS_RO) < 0:
+        clear_error()
+        raise InvalidType(f"dtype {plain.dtype} has no plain bytes")
+    try:
+        return borrow(plain, &view, element_type, rank, dims)
+    finally:
+        PyBuffer_Release(&view)
+
+
+cdef ortc_value *tensor_of_extension(object array, int64_t *copied) except NULL:
+    """Arrays of ml_dtypes: they have no letter in the buffer protocol, and hold the types narrower than a byte one to a byte."""
+    cdef int element_type = element_type_of_dtype(array.dtype)
+    cdef int bits = ortc_element_type_bits(<ortc_element_type>element_type)
+    if element_type == ORTC_STRING:
+        return tensor_of_strings(array)
+    if element_type == 0:
+        raise InvalidType(f"dtype {array.dtype} is no element type of ONNX; convert the array first, for example with array.astype(numpy.float32)")
+    if bits >= 8:
+        return tensor_over(array.view(np.uint8 if bits == 8 else np.uint16), element_type, array.shape, copied)
+    packed = np.zeros((array.size * bits + 7) // 8, np.uint8)
+    copied[0] += <int64_t>packed.nbytes
+    if array.size:
+        pack(np.ascontiguousarray(array).reshape(-1).view(np.uint8), packed, bits)
+    return tensor_over(packed, element_type, array.shape, copied)
+
+
+cdef ortc_value *tensor_of_strings(object array) except NULL:
+    cdef ortc_value *value = NULL
+    cdef int64_t index = 0
+    cdef const char *data
+    cdef Py_ssize_t size
+    cdef int64_t[64] dims
+    check(ortc_value_create_tensor(NULL, ORTC_STRING, read_dims(array.shape, dims), dims, &value))
+    try:
+        for item in array.reshape(-1).tolist():
+            if isinstance(item, str):
+                data = PyUnicode_AsUTF8AndSize(item, &size)
+            elif isinstance(item, bytes):
+                PyBytes_AsStringAndSize(item, <char **>&data, &size)
+            else:
+                raise InvalidType(f"element {index} of an array of strings is {item!r}, a {type(item).__name__}; every element must be str or bytes "
+                                  "(array.astype(str) makes it so)")
+            check(ortc_value_set_string(value, index, data, size))
+            index += 1
+    except BaseException:
+        release_value(value)
+        raise
+    return value
+
+
+# ---- To arrays -------------------------------------------------------------------------------------------------------
+
+cdef class Memory:
+    """The memory of a tensor as a buffer of bytes: the base of the arrays over it, which keeps it alive."""
+
+    cdef ortc_value *tensor
+
+    def __dealloc__(self):
+        release_value(self.tensor)
+
+    def __getbuffer__(self, Py_buffer *view, int flags):
+        PyBuffer_FillInfo(view, self, ortc_value_get_data(self.tensor), ortc_value_get_bytes(self.tensor), ortc_value_is_read_only(self.tensor), flags)
+
+
+cdef object shape_of(const ortc_value *tensor):
+    cdef const int64_t *dims = ortc_value_get_dims(tensor)
+    cdef int rank = ortc_value_get_rank(tensor), i
+    if rank == 1:
+        return (dims[0],)
+    if rank == 2:
+        return (dims[0], dims[1])
+    return tuple([dims[i] for i in range(rank)])
+
+
+cdef object dtype_of(int element_type):
+    dtype = dtypes[element_type]
+    if dtype is None:
+        dtype = dtypes[element_type] = numpy_dtype(element_type)
+    return dtype
+
+
+cdef object array_of(ortc_value *tensor):
+    cdef Memory memory = Memory.__new__(Memory)
+    cdef int element_type = ortc_value_get_element_type(tensor)
+    memory.tensor = tensor
+    if element_type == ORTC_STRING:
+        return strings_of(tensor)
+    dtype = dtype_of(element_type)
+    if ortc_element_type_bits(<ortc_element_type>element_type) >= 8:
+        return ndarray(shape_of(tensor), dtype, memory)
+    return unpack(np.frombuffer(memory, np.uint8), element_type, shape_of(tensor)).view(dtype)
+
+
+cdef object strings_of(ortc_value *tensor):
+    cdef const char *data
+    cdef size_t size
+    cdef int64_t i, count = ortc_value_get_count(tensor)
+    items = np.empty(count, object)
+    for i in range(count):
+        check(ortc_value_get_string(tensor, i, &data, &size))
+        items[i] = PyUnicode_DecodeUTF8(data, size, NULL)
+    return items.reshape(shape_of(tensor))
+
+
+# ---- Types narrower than a byte: packed from the low bits up, but one to a byte in arrays -----------------------------
+
+cdef int pack(const uint8_t[::1] elements, uint8_t[::1] packed, int bits) except -1:
+    cdef Py_ssize_t i, bit = 0
+    cdef unsigned int mask = (1 << bits) - 1, element
+    with nogil:
+        for i in range(elements.shape[0]):
+            element = (elements[i] & mask) << (bit & 7)
+            packed[bit >> 3] |= <uint8_t>element
+            if element >> 8:
+                packed[(bit >> 3) + 1] |= <uint8_t>(element >> 8)
+            bit += bits
+    return 0
+
+
+cdef object unpack(const uint8_t[::1] packed, int element_type, object shape):
+    cdef int bits = ortc_element_type_bits(<ortc_element_type>element_type)
+    cdef int sign = 1 << (bits - 1) if element_type in (22, 26) else 0       # int4 and int2 carry their sign into the upper bits
+    cdef unsigned int mask = (1 << bits) - 1, pair
+    cdef Py_ssize_t i, bit = 0, last = packed.shape[0] - 1
+    array = np.empty(shape, np.uint8)
+    cdef uint8_t[::1] elements = array.reshape(-1)
+    with nogil:
+        for i in range(elements.shape[0]):
+            pair = packed[bit >> 3] | (packed[(bit >> 3) + 1] << 8 if (bit >> 3) < last else 0)
+            pair = (pair >> (bit & 7)) & mask
+            elements[i] = <uint8_t>((pair ^ sign) - sign)
+            bit += bits
+    return array
+
+
+# ---- Copies and DLPack ------------------------------------------------------------------------------------------------
+
+cdef ortc_status *copy_into(const ortc_value *source, ortc_value *destination):
+    cdef ortc_status *status
+    with nogil:
+        status = ortc_value_copy_into(source, destination)
+    return status
+
+
+cdef ortc_value *clone(const ortc_value *source) except NULL:
+    cdef ortc_value *copy = NULL
+    cdef ortc_status *status
+    with nogil:
+        status = ortc_value_clone(source, &copy)
+    check(status)
+    return copy
+
+
+cdef ortc_value *tensor_of_dlpack(object source, int64_t *copied) except NULL:
+    """`source` has __dlpack__, or is a capsule made by it, which is used up."""
+    cdef ortc_value *value = NULL
+    cdef ortc_status *status
+    cdef bint versioned
+    cdef void *managed
+    if PyCapsule_IsValid(source, "dltensor") or PyCapsule_IsValid(source, "dltensor_versioned"):
+        capsule = source
+    elif hasattr(source, "__dlpack__"):
+        try:
+            capsule = source.__dlpack__(max_version=(1, 1))
+        except TypeError:                                  # a producer that knows no versions
+            capsule = source.__dlpack__()
+    else:
+        raise InvalidType(f"from_dlpack takes an object that has __dlpack__, or a capsule named 'dltensor' that was not used yet, not {type(source).__name__}")
+    versioned = PyCapsule_IsValid(capsule, "dltensor_versioned")
+    managed = PyCapsule_GetPointer(capsule, "dltensor_versioned" if versioned else "dltensor")
+    status = ortc_value_from_dlpack(managed, versioned, False, &value)
+    if status is not NULL and copied is not NULL:
+        ortc_status_release(status)
+        status = ortc_value_from_dlpack(managed, versioned, True, &value)
+        copied[0] += ortc_value_get_bytes(value)
+    check(status)
+    PyCapsule_SetName(capsule, "used_dltensor_versioned" if versioned else "used_dltensor")
+    return value
+
+
+cdef ortc_value *writable_tensor_of(object memory) except NULL:
+    cdef int64_t copied = 0
+    cdef ortc_value *value
+    if hasattr(memory, "__dlpack__") and not isinstance(memory, ndarray):
+        value = tensor_of_dlpack(memory, NULL)
+    else:
+        value = tensor_of(memory, &copied)
+    if copied or ortc_value_is_read_only(value):
+        release_value(value)
+        raise InvalidType("memory for an output must be writable, contiguous, in the machine's byte order, and hold types of at least a byte")
+    return value
+
+
+cdef void release_unused_capsule(object capsule) noexcept:
+    cdef bint versioned = PyCapsule_IsValid(capsule, "dltensor_versioned")
+    if versioned or PyCapsule_IsValid(capsule, "dltensor"):
+        owners_enter()
+        ortc_dlpack_release(PyCapsule_GetPointer(capsule, "dltensor_versioned" if versioned else "dltensor"), versioned)
+        owners_leave()
+
+
+cdef object dlpack_capsule(ortc_value *tensor, bint versioned):
+    cdef void *managed = NULL
+    check(ortc_value_to_dlpack(tensor, versioned, &managed))
+    return PyCapsule_New(managed, "dltensor_versioned" if versioned else "dltensor", <void (*)(object) noexcept>release_unused_capsule)

@@ -1,0 +1,14 @@
+from libc.stdint cimport int64_t
+from ortcore._capi cimport ortc_binding, ortc_status
+from ortcore._session cimport NativeSession
+
+cdef class IOBinding:
+    cdef ortc_binding *pointer
+    cdef NativeSession session
+    cdef dict allocators                       # {output's name: Allocator}
+    cdef object proxy
+    cdef object __weakref__
+    cdef int run(self, NativeSession session, object run_options) except -1
+    cdef int run_failed(self, ortc_status *status) except -1
+    cdef int bind_value(self, object name, object source) except -1
+    cdef int bind_memory(self, object name, object memory) except -1

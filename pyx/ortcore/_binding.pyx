@@ -1,0 +1,383 @@
+# cython: language_level=3, freethreading_compatible=True, boundscheck=False, wraparound=False
+"""IOBinding: which memory a session's inputs are read from and its outputs are written to."""
+import math
+import operator
+
+from ortcore._arrays cimport clone, read_dims, tensor_of, writable_tensor_of
+from ortcore._capi cimport *
+from ortcore._device cimport OrtDevice
+from ortcore._errors cimport check_step
+from ortcore._options cimport run_options_of, text_of
+from ortcore._owners cimport hold, owner_object, owner_release, owners_enter, owners_leave, release_value
+from ortcore._session cimport InputInfo, NativeSession
+from ortcore._value cimport OrtValue, object_of, value_of, wrap
+
+from ortcore._element_types import element_type as element_type_of, numpy_dtype
+from ortcore._errors import make_error
+
+cdef str INPUT = "Error when binding input"
+cdef str OUTPUT = "Error when binding output"
+
+
+cdef size_t address_of(object buffer_ptr) except? 0:
+    number = operator.index(buffer_ptr)
+    if not 0 <= number < 1 << 64:
+        raise TypeError(f"buffer_ptr {number} is no address")
+    return number
+
+
+cdef int fill_device(object device_type, object device_id, ortc_memory_info *info) except -1:
+    cdef OrtDevice device = device_type if isinstance(device_type, OrtDevice) else OrtDevice.make(device_type, device_id)
+    device.fill(info)
+    return 0
+
+
+cdef ortc_value *value_at(str step, object device_type, object device_id, object element_type, object shape, object buffer_ptr) except NULL:
+    """A tensor over memory that the caller looks after."""
+    cdef ortc_memory_info info
+    cdef ortc_value *value = NULL
+    cdef int64_t[64] dims
+    cdef size_t rank, size
+    cdef int number = element_type_of(element_type)
+    cdef int bits = ortc_element_type_bits(<ortc_element_type>number)
+    cdef size_t address = address_of(buffer_ptr)
+    fill_device(device_type, device_id, &info)
+    rank = read_dims(shape, dims)
+    size = min(max((math.prod([dims[i] for i in range(rank)]) * bits + 7) // 8, 0), 1 << 62)
+    check_step(ortc_value_create_borrowed(&info, <ortc_element_type>number, rank, dims, <void *>address, size, NULL, NULL, &value), step)
+    return value
+
+
+# ---- Outputs that a callable allocates --------------------------------------------------------------------------------
+
+cdef class Allocator:
+    """A callable that makes the memory of an output, the memory that it made last, and what it raised."""
+
+    cdef object function
+    cdef OrtValue memory
+    cdef object error
+
+
+cdef int allocate_output(void *user, const char *name, ortc_element_type type, size_t rank, const int64_t *dims, size_t size, void **out_data) noexcept nogil:
+    with gil:
+        return ask_allocator(owner_object(user), type, rank, dims, size, out_data)
+
+
+cdef int ask_allocator(Allocator allocator, int type, size_t rank, const int64_t *dims, size_t size, void **out_data) noexcept:
+    try:
+        allocator.memory = wrap(writable_tensor_of(allocator.function(tuple([dims[i] for i in range(rank)]), numpy_dtype(type), size)))
+        if ortc_value_get_bytes(allocator.memory.pointer) < size:
+            raise make_error(2, f"the allocator of an output gave {ortc_value_get_bytes(allocator.memory.pointer)} bytes where {size} are needed")
+        out_data[0] = ortc_value_get_data(allocator.memory.pointer)
+        return 0
+    except BaseException as error:                         # raised when the run has ended
+        allocator.error = error
+        return 1
+
+
+cdef OrtValue allocated_value(ortc_value *value, Allocator allocator):
+    """The value of such an output, which must hold the memory that the callable gave. Takes over the reference to `value`."""
+    cdef ortc_value *held = NULL
+    cdef OrtValue plain = wrap(value)
+    if allocator.memory is None or ortc_value_get_data(value) is NULL or ortc_value_get_data(value) != ortc_value_get_data(allocator.memory.pointer):
+        return plain
+    cdef void *owner = hold(allocator.memory)
+    check_step(ortc_value_create_borrowed(NULL, ortc_value_get_element_type(value), ortc_value_get_rank(value), ortc_value_get_dims(value),
+                                          ortc_value_get_data(value), ortc_value_get_bytes(value), owner_release, owner, &held), OUTPUT)
+    return wrap(held)
+
+
+cdef class IOBinding:
+    """Memory for the inputs and outputs of a session's runs; made by session.io_binding().
+
+    Whatever is bound is held until it is bound anew, cleared, or the binding goes, so arrays may be temporaries. Names, element types, ranks and
+    fixed dims are checked when something is bound; a refused bind changes nothing. `binding["x"] = array` binds inputs and outputs alike. One
+    thread at a time may use a binding; any number of bindings of one session may run at once.
+    """
+
+    def __init__(self, session):
+        self.session = session if isinstance(session, NativeSession) else <NativeSession?>session._sess
+        self.allocators = {}
+        check_step(ortc_binding_create(self.session.pointer, &self.pointer), "Error when making a binding")
+
+    def __dealloc__(self):
+        owners_enter()
+        ortc_binding_release(self.pointer)
+        owners_leave()
+
+    @property
+    def _session(self):
+        return self.session
+
+    @property
+    def _iobinding(self):
+        if self.proxy is None:
+            from ortcore.binding import SessionIOBinding
+            self.proxy = SessionIOBinding(self)
+        return self.proxy
+
+    # ---- Inputs
+
+    cdef int bind_value(self, object name, object source) except -1:
+        cdef int64_t copied = 0
+        cdef InputInfo info = self.session.inputs.get(name)
+        cdef ortc_value *value
+        if isinstance(source, OrtValue) and (<OrtValue>source)._session is not None and (<OrtValue>source)._session is not self.session:
+            raise ValueError(f"input '{name}' is an OrtValue that another session created; it can be bound to that session only")
+        value = value_of(source, info, &copied)
+        owners_enter()
+        status = ortc_binding_bind_input(self.pointer, text_of(name, "an input's name"), value)
+        ortc_value_release(value)
+        owners_leave()
+        check_step(status, INPUT)
+        if copied:
+            ortc_binding_count_copied(self.pointer, copied)
+        return 0
+
+    def bind_cpu_input(self, name, arr_on_cpu):
+        """Binds an input to an array's memory, read anew by each run.
+
+        Strided and byte-swapped arrays are copied here and now, and counted in the session's stats(); so are strings. Any object with
+        `__dlpack__`, the buffer protocol or `__array_interface__` may stand for an array.
+        """
+        if isinstance(arr_on_cpu, (list, dict)) or arr_on_cpu is None:
+            raise make_error(2, f"Error when binding input: '{name}' is given as {type(arr_on_cpu).__name__}; bind_cpu_input takes an array")
+        self.bind_value(name, arr_on_cpu)
+
+    def bind_input(self, name, device_type, device_id, element_type, shape, buffer_ptr):
+        """Binds an input to memory at an address, which the caller keeps alive and which holds at least the tensor's bytes.
+
+        `device_type` 'cpu' or 'cuda', or an OrtDevice. `element_type` a dtype, a name, or a number of ONNX's TensorProto.DataType; types narrower
+        than a byte are packed from the low bits up.
+        """
+        cdef ortc_value *value = value_at(INPUT, device_type, device_id, element_type, shape, buffer_ptr)
+        owners_enter()
+        status = ortc_binding_bind_input(self.pointer, text_of(name, "an input's name"), value)
+        ortc_value_release(value)
+        owners_leave()
+        check_step(status, INPUT)
+
+    def bind_ortvalue_input(self, name, ortvalue):
+        """Binds an input to an OrtValue of any kind, which the binding holds."""
+        if not isinstance(ortvalue, OrtValue):
+            raise TypeError(f"bind_ortvalue_input takes an OrtValue, not {type(ortvalue).__name__}; bind_cpu_input takes arrays")
+        self.bind_value(name, ortvalue)
+
+    # ---- Outputs
+
+    def bind_output(self, name, device_type="cpu", device_id=0, element_type=None, shape=None, buffer_ptr=None, *, capacity=None, allocator=None):
+        """Binds an output, in one of these ways.
+
+        bind_output(name): ortcore allocates on the device; the address stays the same as long as the shape does.
+        bind_output(name, device_type, device_id, element_type, shape, buffer_ptr): into memory of exactly that shape at an address.
+        bind_output(name, array): into the memory of a writable array or DLPack object, which is held.
+        bind_output(name, capacity=array): into memory that may be larger than the result, whose shape get_outputs() tells; with `buffer_ptr`,
+            `capacity` is the number of bytes there.
+        bind_output(name, allocator=f): into what f(shape, dtype, bytes) returns, an object with at least so many writable bytes. It is called
+            once a run, on the run's thread, with the final shape, before anything is written.
+        """
+        cdef ortc_value *value
+        cdef ortc_memory_info info
+        cdef const char *c_name = text_of(name, "an output's name")
+        if allocator is not None:
+            return self._bind_allocator(name, allocator)
+        if capacity is not None:
+            return self._bind_capacity(name, device_type, device_id, buffer_ptr, capacity)
+        if buffer_ptr is not None:
+            if element_type is None or shape is None:
+                raise ValueError("`element_type` and `shape` are to be provided if a pre-allocated memory is provided")
+            value = value_at(OUTPUT, device_type, device_id, element_type, shape, buffer_ptr)
+            status = ortc_binding_bind_output(self.pointer, c_name, value)
+            ortc_value_release(value)
+        elif isinstance(device_type, (str, OrtDevice)) or device_type is None:
+            fill_device(device_type, device_id, &info)
+            owners_enter()
+            status = ortc_binding_bind_output_device(self.pointer, c_name, &info)
+            owners_leave()
+        else:
+            self.bind_memory(name, device_type)
+            return
+        check_step(status, OUTPUT)
+        self.allocators.pop(name, None)
+
+    def bind_ortvalue_output(self, name, ortvalue):
+        """Binds an output to the memory of an OrtValue, which the binding holds."""
+        if not isinstance(ortvalue, OrtValue):
+            raise TypeError(f"bind_ortvalue_output takes an OrtValue, not {type(ortvalue).__name__}; bind_output(name, array) takes arrays")
+        self.bind_memory(name, ortvalue)
+
+    cdef int bind_memory(self, object name, object memory) except -1:
+        cdef ortc_value *value
+        if not isinstance(memory, OrtValue):
+            value = writable_tensor_of(memory)
+        elif (<OrtValue>memory)._session is not None and (<OrtValue>memory)._session is not self.session:
+            raise ValueError(f"output '{name}' is an OrtValue that another session created; it can be bound to that session only")
+        else:
+            value = ortc_value_retain((<OrtValue>memory).pointer)
+        owners_enter()
+        status = ortc_binding_bind_output(self.pointer, text_of(name, "an output's name"), value)
+        ortc_value_release(value)
+        owners_leave()
+        check_step(status, OUTPUT)
+        self.allocators.pop(name, None)
+        return 0
+
+    def _bind_capacity(self, name, device_type, device_id, buffer_ptr, capacity):
+        cdef ortc_memory_info info
+        cdef OrtValue memory
+        cdef void *owner = NULL
+        cdef void *data
+        cdef size_t size
+        if buffer_ptr is not None:
+            fill_device(device_type, device_id, &info)
+            data, size = <void *>address_of(buffer_ptr), operator.index(capacity)
+            status = ortc_binding_bind_output_capacity(self.pointer, text_of(name, "an output's name"), &info, data, size, NULL, NULL)
+        else:
+            memory = wrap(writable_tensor_of(capacity))
+            owner = hold(memory)
+            owners_enter()
+            status = ortc_binding_bind_output_capacity(self.pointer, text_of(name, "an output's name"), NULL, ortc_value_get_data(memory.pointer),
+                                                       ortc_value_get_bytes(memory.pointer), owner_release, owner)
+            if status is not NULL:
+                owner_release(owner)
+            owners_leave()
+        check_step(status, OUTPUT)
+        self.allocators.pop(name, None)
+
+    def _bind_allocator(self, name, function):
+        cdef Allocator allocator = Allocator()
+        cdef void *owner
+        if not callable(function):
+            raise TypeError(f"allocator must be callable, not {type(function).__name__}")
+        allocator.function = function
+        owner = hold(allocator)
+        owners_enter()
+        status = ortc_binding_bind_output_allocator(self.pointer, text_of(name, "an output's name"), NULL, allocate_output, owner_release, owner)
+        if status is not NULL:
+            owner_release(owner)
+        owners_leave()
+        check_step(status, OUTPUT)
+        self.allocators[name] = allocator
+
+    # ---- Both
+
+    def __setitem__(self, name, source):
+        """Binds the input or output of that name. An output takes writable memory, a callable that allocates, or None for memory of ortcore's."""
+        if name in self.session.inputs:
+            self.bind_value(name, source)
+        elif source is None:
+            self.bind_output(name)
+        elif callable(source):
+            self._bind_allocator(name, source)
+        else:
+            self.bind_memory(name, source)
+
+    def __getitem__(self, name):
+        """The OrtValue of the bound output of that name."""
+        for i in range(ortc_binding_get_output_count(self.pointer)):
+            if ortc_binding_get_output_name(self.pointer, i).decode() == name:
+                return self.get_outputs()[i]
+        raise KeyError(f"no output named {name!r} is bound")
+
+    def clear_binding_inputs(self):
+        """Forgets all inputs and lets go of what was bound."""
+        owners_enter()
+        ortc_binding_clear_inputs(self.pointer)
+        owners_leave()
+
+    def clear_binding_outputs(self):
+        """Forgets all outputs and lets go of what was bound; OrtValues that were got before stay valid."""
+        owners_enter()
+        ortc_binding_clear_outputs(self.pointer)
+        owners_leave()
+        self.allocators.clear()
+
+    def synchronize_inputs(self):
+        """Waits for copies of inputs to devices. On the CPU there is nothing to wait for."""
+        cdef ortc_status *status
+        with nogil:
+            status = ortc_binding_synchronize_inputs(self.pointer)
+        check_step(status, "Error when synchronizing bound inputs")
+
+    def synchronize_outputs(self):
+        """Waits until the outputs of the latest run are complete. On the CPU a run returns complete."""
+        cdef ortc_status *status
+        with nogil:
+            status = ortc_binding_synchronize_outputs(self.pointer)
+        check_step(status, "Error when synchronizing bound outputs")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.clear_binding_inputs()
+        self.clear_binding_outputs()
+
+    def __copy__(self):
+        return self
+
+    def __reduce__(self):
+        raise TypeError("an IOBinding cannot be pickled: it holds addresses")
+
+    # ---- Results
+
+    def get_outputs(self):
+        """The OrtValues of the bound outputs, in the order in which they were first bound; without a value before the first run.
+
+        Their memory is the bound one: the next run writes it again, unless the output is bound anew before.
+        """
+        cdef ortc_value *value = NULL
+        outputs = []
+        for i in range(ortc_binding_get_output_count(self.pointer)):
+            check_step(ortc_binding_get_output(self.pointer, i, &value), "Error when getting an output")
+            allocator = self.allocators.get(ortc_binding_get_output_name(self.pointer, i).decode()) if self.allocators else None
+            outputs.append(wrap(value) if allocator is None else allocated_value(value, allocator))
+        return outputs
+
+    def get_outputs_as_ortvaluevector(self):
+        """The bound outputs as an OrtValueVector that follows the binding."""
+        from ortcore.vector import OrtValueVector
+        return OrtValueVector._of_binding(self)
+
+    def copy_outputs_to_cpu(self):
+        """The contents of the outputs in memory of their own: arrays, lists, dicts."""
+        cdef OrtValue output
+        results = []
+        for output in self.get_outputs():
+            if ortc_value_get_kind(output.pointer) == ORTC_VALUE_NONE and not self._may_be_none(len(results)):
+                raise make_error(2, f"output {len(results)} has no value yet: run the binding first")
+            results.append(None if ortc_value_get_kind(output.pointer) == ORTC_VALUE_NONE else object_of(clone(output.pointer)))
+        return results
+
+    def _may_be_none(self, index):
+        name = ortc_binding_get_output_name(self.pointer, index).decode()
+        return any(output == name and type.startswith("optional") for output, type, _, _ in self.session.io(1))
+
+    # ---- Running
+
+    def _run(self, NativeSession session not None, run_options=None):
+        self.run(session, run_options)
+
+    cdef int run(self, NativeSession session, object run_options) except -1:
+        cdef ortc_run_options *options
+        cdef ortc_status *status
+        if session is not self.session:
+            raise ValueError("this IOBinding was made for another session, or before set_providers(); make one with session.io_binding()")
+        run_options_of(run_options, &options)
+        owners_enter()
+        with nogil:
+            status = ortc_session_run_binding(session.pointer, self.pointer, options)
+        owners_leave()
+        if status is not NULL:
+            self.run_failed(status)
+        return 0
+
+    cdef int run_failed(self, ortc_status *status) except -1:
+        cdef Allocator allocator
+        for allocator in self.allocators.values():
+            if allocator.error is not None:
+                error, allocator.error = allocator.error, None
+                ortc_status_release(status)
+                raise error
+        check_step(status, "Error in execution")
+        return 0

@@ -1,0 +1,14 @@
+from ortcore._capi cimport ortc_allocator, ortc_memory_info
+
+cdef class OrtDevice:
+    cdef readonly int _type, _mem_type, _id
+    cdef readonly unsigned int _vendor
+    cdef void fill(self, ortc_memory_info *info) noexcept
+
+cdef class OrtMemoryInfo:
+    cdef ortc_memory_info info
+
+cdef OrtMemoryInfo wrap_memory_info(const ortc_memory_info *info)
+cdef str device_name_of(const ortc_memory_info *info)
+# The allocator registered for `info`, lent; raises if there is none.
+cdef ortc_allocator *registered_allocator(OrtMemoryInfo info) except NULL

@@ -1,0 +1,55 @@
+"""Functions about the whole process that need no more than Python."""
+from __future__ import annotations
+
+import platform
+import sys
+
+from ortcore._errors import make_error
+from ortcore._process import get_available_providers, get_build_info, get_version_string, set_thread_budget
+
+_PROVIDERS = ("Tensorrt CUDA MIGraphX OpenVINO Dnnl VitisAI QNN Nnapi VSINPU Js CoreML Dml Rknpu WebNN WebGpu Xnnpack CANN Azure CPU").split()
+_pool_sizes_set = False
+
+
+def get_all_providers() -> list[str]:
+    """The names of providers that onnxruntime knows, in its order of priority, whether they exist here or not."""
+    return [f"{name}ExecutionProvider" for name in _PROVIDERS]
+
+
+def get_device() -> str:
+    """'GPU' if the CUDA provider can run here, otherwise 'CPU'."""
+    return "GPU" if "CUDAExecutionProvider" in get_available_providers() else "CPU"
+
+
+def set_global_thread_pool_sizes(intra_op_num_threads: int = 0, inter_op_num_threads: int = 0) -> None:
+    """Sets the number of threads that all runs of the process share; once only. Sessions need no other options for it."""
+    global _pool_sizes_set
+    if _pool_sizes_set:
+        raise make_error(1, "the sizes of the global thread pools were set already; set_thread_budget() may be called again and again")
+    set_thread_budget(max(intra_op_num_threads, 0))
+    _pool_sizes_set = True
+
+
+def preload_dlls(cuda: bool = True, cudnn: bool = True, msvc: bool = True, directory: str | None = None) -> None:
+    """Accepted for compatibility: libraries of CUDA are found when they are first needed."""
+
+
+def print_debug_info() -> None:
+    """Prints what a bug report should tell."""
+    print(f"ortcore version: {get_version_string()}")
+    print(f"build: {get_build_info()}")
+    print(f"providers: {', '.join(get_available_providers())}")
+    print(f"Python: {sys.version.split()[0]}, {platform.platform()}")
+
+
+def enable_telemetry_events() -> None:
+    """Accepted for compatibility: there is no telemetry."""
+
+
+def disable_telemetry_events() -> None:
+    """Accepted for compatibility: there is no telemetry."""
+
+
+def has_collective_ops() -> bool:
+    """False: there are none."""
+    return False
