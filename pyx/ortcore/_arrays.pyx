@@ -1,4 +1,4 @@
-# cython: language_level=3, freethreading_compatible=True, boundscheck=False, wraparound=False
+# cython: language_level=3, freethreading_compatible=True, auto_pickle=False, boundscheck=False, wraparound=False
 """Arrays as tensors of the C library and back, sharing memory wherever that can be."""
 import operator
 

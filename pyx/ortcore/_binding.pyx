@@ -1,4 +1,4 @@
-# cython: language_level=3, freethreading_compatible=True, boundscheck=False, wraparound=False
+# cython: language_level=3, freethreading_compatible=True, auto_pickle=False, boundscheck=False, wraparound=False
 """IOBinding: which memory a session's inputs are read from and its outputs are written to."""
 import math
 import operator
@@ -261,7 +261,7 @@ cdef class IOBinding:
 
     # ---- Both
 
-    def __setitem__(self, name, source):
+    def __setitem__(self, name, source, /):
         """Binds the input or output of that name. An output takes writable memory, a callable that allocates, or None for memory of ortcore's."""
         if name in self.session.inputs:
             self.bind_value(name, source)
@@ -272,7 +272,7 @@ cdef class IOBinding:
         else:
             self.bind_memory(name, source)
 
-    def __getitem__(self, name):
+    def __getitem__(self, name, /):
         """The OrtValue of the bound output of that name."""
         for i in range(ortc_binding_get_output_count(self.pointer)):
             if ortc_binding_get_output_name(self.pointer, i).decode() == name:

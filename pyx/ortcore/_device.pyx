@@ -1,4 +1,4 @@
-# cython: language_level=3, freethreading_compatible=True
+# cython: language_level=3, freethreading_compatible=True, auto_pickle=False
 """Devices, descriptions of memory, and allocators that sessions share."""
 import operator
 

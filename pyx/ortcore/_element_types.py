@@ -2,8 +2,11 @@
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 import numpy as np
+
+from ortcore._errors import InvalidArgument, InvalidType
 
 # ONNX number: (ONNX's name, numpy's or ml_dtypes' name). Strings are object arrays in numpy.
 _TYPES = {
@@ -22,14 +25,14 @@ _BY_NUMPY_NAME = {numpy: number for number, (_, numpy) in _TYPES.items() if numb
 _EXTENSION = {number for number in _TYPES if number >= 16}
 
 
-def element_type_of_dtype(dtype: np.dtype) -> int:
+def element_type_of_dtype(dtype: np.dtype[Any]) -> int:
     """ONNX's number of a numpy or ml_dtypes dtype, whatever its byte order; 0 if there is none."""
     if dtype.kind in "OSUT":
         return STRING
     return _BY_NUMPY_NAME.get(dtype.name, 0)
 
 
-def numpy_dtype(element_type: int) -> np.dtype:
+def numpy_dtype(element_type: int) -> np.dtype[Any]:
     """The dtype of arrays of an element type. Those beyond numpy's own need the package ml_dtypes."""
     if element_type not in _EXTENSION:
         return np.dtype(_TYPES[element_type][1])
@@ -40,7 +43,8 @@ def numpy_dtype(element_type: int) -> np.dtype:
         raise ImportError(f"numpy has no {onnx_name}: install ml_dtypes to get such tensors as arrays, or use data_ptr() or DLPack") from None
     if not hasattr(ml_dtypes, name):
         raise ImportError(f"this version of ml_dtypes has no {name}; install a newer one to get {onnx_name} tensors as arrays")
-    return np.dtype(getattr(ml_dtypes, name))
+    dtype: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+    return dtype
 
 
 def element_type(spec: object) -> int:
@@ -58,7 +62,7 @@ def element_type(spec: object) -> int:
             pass
         else:
             if number not in _TYPES:
-                raise RuntimeError(f"{number} is no element type; they are numbered 1 ({_TYPES[1][0]}) to {max(_TYPES)} ({_TYPES[max(_TYPES)][0]})")
+                raise InvalidArgument(f"{number} is no element type; they are numbered 1 ({_TYPES[1][0]}) to {max(_TYPES)} ({_TYPES[max(_TYPES)][0]})")
             return number
     return _element_type_by_name(spec)
 
@@ -78,10 +82,11 @@ def _element_type_by_name(spec: object) -> int:
     except TypeError:
         if text in _BY_ONNX_NAME:
             return _BY_ONNX_NAME[text]
-        raise
+        raise InvalidType(f"{spec!r} is no element type; give a dtype such as numpy.float32, a name such as 'float16', or a number of "
+                          "TensorProto.DataType") from None
     if not dtype.isnative:
-        raise RuntimeError(f"dtype {dtype.str!r} has the other byte order; memory that ortcore reads or writes must have the machine's")
+        raise InvalidType(f"dtype {dtype.str!r} has the other byte order; memory that ortcore reads or writes must have the machine's")
     number = element_type_of_dtype(dtype)
     if not number:
-        raise RuntimeError(f"dtype {dtype} is no element type of ONNX")
+        raise InvalidType(f"dtype {dtype} is no element type of ONNX")
     return number

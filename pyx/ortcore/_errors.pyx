@@ -1,4 +1,4 @@
-# cython: language_level=3, freethreading_compatible=True
+# cython: language_level=3, freethreading_compatible=True, auto_pickle=False
 """Statuses of the C library as exceptions.
 
 The classes are generated from the table in ortcore.h. They have onnxruntime's names, and each derives from `RuntimeError` and from the

@@ -1,4 +1,4 @@
-# cython: language_level=3, freethreading_compatible=True
+# cython: language_level=3, freethreading_compatible=True, auto_pickle=False
 """What of InferenceSession is called again and again. ortcore.session adds the rest."""
 from ortcore._binding cimport IOBinding
 from ortcore._session cimport NativeSession

@@ -1,4 +1,4 @@
-# cython: language_level=3, freethreading_compatible=True
+# cython: language_level=3, freethreading_compatible=True, auto_pickle=False
 """What SessionOptions and RunOptions are made of: settings by name, and the objects that a session needs to load."""
 from cpython.buffer cimport PyBuffer_Release, PyBUF_SIMPLE, PyObject_GetBuffer
 from libc.stdlib cimport free, malloc

@@ -1,4 +1,4 @@
-# cython: language_level=3, freethreading_compatible=True
+# cython: language_level=3, freethreading_compatible=True, auto_pickle=False
 """Python objects that own memory lent to the C library: held while it needs them, dropped under the GIL."""
 from ortcore._capi cimport ortc_value, ortc_value_release
 

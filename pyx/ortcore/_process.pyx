@@ -1,4 +1,4 @@
-# cython: language_level=3, freethreading_compatible=True
+# cython: language_level=3, freethreading_compatible=True, auto_pickle=False
 """What concerns the whole process: version, log, seed, threads."""
 import atexit
 import operator

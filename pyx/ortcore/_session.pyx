@@ -1,4 +1,4 @@
-# cython: language_level=3, freethreading_compatible=True, boundscheck=False, wraparound=False
+# cython: language_level=3, freethreading_compatible=True, auto_pickle=False, boundscheck=False, wraparound=False
 """A loaded model: what it says of itself, and plain runs of it."""
 from cpython.bytes cimport PyBytes_AsString
 from libc.stdlib cimport free, malloc

@@ -1,4 +1,4 @@
-# cython: language_level=3, freethreading_compatible=True
+# cython: language_level=3, freethreading_compatible=True, auto_pickle=False
 """OrtValue, and the conversion of Python objects to values and back."""
 import math
 import operator
@@ -458,18 +458,6 @@ cdef object object_of(ortc_value *value):
         keys, values = array_of(part), array_of(other)
         return dict(zip(keys.tolist(), values.tolist()))
     return holder.as_sparse_tensor() if kind == ORTC_VALUE_SPARSE else None
-
-
-def to_python(OrtValue value not None):
-    """The contents of any OrtValue: an array, list, dict, SparseTensor or None, as run() would give them."""
-    return object_of(ortc_value_retain(value.pointer))
-
-
-def copy_to_python(OrtValue value not None):
-    """The same in memory of its own."""
-    if ortc_value_get_kind(value.pointer) == ORTC_VALUE_NONE:
-        return None
-    return object_of(clone(value.pointer))
 
 
 def copy_tensors(src, dst, stream=None):

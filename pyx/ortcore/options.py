@@ -148,7 +148,7 @@ class SessionOptions(NativeSessionOptions):
 
     def register_custom_ops_library(self, path: str) -> None:
         """Not supported."""
-        raise make_error(9, f"libraries of custom operators such as '{path}' are not supported; express the operator in ONNX's own or as a model-local function")
+        raise make_error(9, f"libraries of custom operators such as '{path}' are not supported; use ONNX's operators or a function in the model")
 
     def __reduce__(self) -> Any:
         raise TypeError("SessionOptions cannot be copied or pickled: they hold memory")

@@ -10,7 +10,7 @@ from ortcore import (
     SparseTensor,
     copy_tensors,
 )
-from ortcore.session import SessionBase as Session
+from ortcore._inference import SessionBase as Session
 
 __all__ = ["AdapterFormat", "IOBinding", "InferenceSession", "ModelCompiler", "OrtDevice", "OrtDeviceVendorId", "OrtValue", "Session", "SparseTensor",
            "copy_tensors"]

@@ -2,15 +2,18 @@
 from __future__ import annotations
 
 from ortcore import *  # noqa: F403
-from ortcore import _errors, get_build_info, get_version_string
-from ortcore._errors import Error, InvalidType
-from ortcore._session import NativeSession as InferenceSession
-from ortcore.devices import get_hardware_devices
-from ortcore.enums import ArenaExtendStrategy
-from ortcore.options import SessionOptions
-from ortcore.sparse import SparseCooView, SparseCsrView
-from ortcore.vector import OrtValueVector
+from ortcore import _errors
+from ortcore._errors import Error as Error
+from ortcore._errors import InvalidType as InvalidType
+from ortcore._session import NativeSession
+from ortcore.devices import get_hardware_devices as get_hardware_devices
+from ortcore.enums import ArenaExtendStrategy as ArenaExtendStrategy
+from ortcore.options import SessionOptions as SessionOptions
+from ortcore.sparse import SparseCooView as SparseCooView
+from ortcore.sparse import SparseCsrView as SparseCsrView
+from ortcore.vector import OrtValueVector as OrtValueVector
 
+InferenceSession = NativeSession  # type: ignore[assignment,misc]
 Fail = _errors.Fail
 InvalidArgument = _errors.InvalidArgument
 NoSuchFile = _errors.NoSuchFile
@@ -39,6 +42,3 @@ kSameAsRequested = ArenaExtendStrategy.kSameAsRequested
 def get_default_session_options() -> SessionOptions:
     """A new SessionOptions."""
     return SessionOptions()
-
-
-__all__ = [name for name in globals() if not name.startswith("_")]
