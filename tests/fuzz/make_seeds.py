@@ -1,4 +1,4 @@
-"""Makes the small models in seeds/ that the fuzz driver mutates: between them they use every message and field that the reader knows. Needs the `onnx` package."""
+"""Makes the small models in seeds/ that the fuzz driver mutates: between them they use every message that the reader knows. Needs `onnx`."""
 import pathlib
 
 import numpy as np
@@ -59,14 +59,17 @@ def control():
     deep = helper.make_graph([helper.make_node("Concat", ["row", "w", "state"], ["d"], axis=0)], "then", [], [info("d", None)])
     other = helper.make_graph([helper.make_node("Identity", ["w"], ["e"])], "else", [], [info("e", None)])
     loop_body = helper.make_graph(
-        [helper.make_node("If", ["go_on"], ["picked"], then_branch=deep, else_branch=other), helper.make_node("Identity", ["go_on"], ["again"]),
+        [helper.make_node("If", ["go_on"], ["picked"], then_branch=deep, else_branch=other),
+         helper.make_node("Identity", ["go_on"], ["again"]),
          helper.make_node("Concat", ["carried", "picked"], ["grown"], axis=0)],
-        "loop", [info("step", [], INT64), info("go_on", [], BOOL), info("carried", None)], [info("again", [], BOOL), info("grown", None), info("picked", None)])
+        "loop", [info("step", [], INT64), info("go_on", [], BOOL), info("carried", None)],
+        [info("again", [], BOOL), info("grown", None), info("picked", None)])
     scan_body = helper.make_graph(
         [helper.make_node("Loop", ["trips", "yes", "row"], ["long", "stacked"], body=loop_body), helper.make_node("Identity", ["state"], ["next"])],
         "scan", [info("state", [3]), info("row", [3])], [info("next", [3]), info("long", None)])
-    initializers = [numpy_helper.from_array(np.ones(3, np.float32), "w"), numpy_helper.from_array(np.array(2), "trips"), numpy_helper.from_array(np.array(True), "yes")]
-    write("control", [helper.make_node("Scan", ["w", "x"], ["last", "y"], body=scan_body, num_scan_inputs=1)], [info("x")], [info("y", None), info("last", [3])], initializers)
+    constants = {"w": np.ones(3, np.float32), "trips": np.array(2), "yes": np.array(True)}
+    scan = helper.make_node("Scan", ["w", "x"], ["last", "y"], body=scan_body, num_scan_inputs=1)
+    write("control", [scan], [info("x")], [info("y", None), info("last", [3])], [numpy_helper.from_array(x, name) for name, x in constants.items()])
 
 
 def functions():
@@ -78,7 +81,8 @@ def functions():
     default = helper.make_attribute("times", 2)
     outer = helper.make_function(
         "local", "Outer", ["a", "missing"], ["c", "unused"],
-        [helper.make_node("Inner", ["a"], ["t"], domain="local", order=[1, 0]), helper.make_node("Identity", ["t"], ["c"]), helper.make_node("Shape", ["t"], ["unused"])],
+        [helper.make_node("Inner", ["a"], ["t"], domain="local", order=[1, 0]), helper.make_node("Identity", ["t"], ["c"]),
+         helper.make_node("Shape", ["t"], ["unused"])],
         imports, [], attribute_protos=[default])
     write("functions", [helper.make_node("Outer", ["x"], ["y"], domain="local", name="call"), helper.make_node("Outer", ["y", ""], ["z"], domain="local")],
           [info("x")], [info("y", None), info("z", None)], functions=[inner, outer])
@@ -96,7 +100,8 @@ def network():
         helper.make_node("TopK", ["y", "k"], ["best", "index"]), helper.make_node("Shape", ["f"], ["shape"]),
     ]
     initializers.append(numpy_helper.from_array(np.array([2]), "k"))
-    write("network", nodes, [info("x", ["n", 3, 6, 6])], [info("y", None), info("best", None), info("index", None, INT64), info("shape", [2], INT64)], initializers)
+    outputs = [info("y", None), info("best", None), info("index", None, INT64), info("shape", [2], INT64)]
+    write("network", nodes, [info("x", ["n", 3, 6, 6])], outputs, initializers)
 
 
 def types():

@@ -1,6 +1,5 @@
 """Small models for tests, in few words."""
 import numpy as np
-import onnx
 from onnx import TensorProto, helper
 
 import ortcore as ort

@@ -7,11 +7,9 @@ import pytest
 from onnx import helper, numpy_helper
 
 import ortcore as ort
-from ortcore.capi.onnxruntime_pybind11_state import (
-    Fail, InvalidArgument, InvalidGraph, InvalidProtobuf, ModelLoadCanceled, NoSuchFile, NotImplemented)
+from ortcore.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, InvalidGraph, InvalidProtobuf, ModelLoadCanceled, NoSuchFile, NotImplemented
 
 from .small_models import BOOL, FLOAT, IDENTITY, INT64, X, info, load, model, node, run
-
 
 # ---- Files and bytes
 
@@ -283,7 +281,10 @@ def test_recursive_functions():
 
 def test_functions_that_multiply():
     """Twenty functions, each calling the next four times: 4^20 nodes in a few hundred bytes."""
-    functions = [function(f"F{i}", ["a"], ["b"], [call(f"F{i + 1}", "a" if j == 0 else f"t{j - 1}", "b" if j == 3 else f"t{j}") for j in range(4)]) for i in range(20)]
+    def four_calls(of):
+        return [call(of, "a" if j == 0 else f"t{j - 1}", "b" if j == 3 else f"t{j}") for j in range(4)]
+
+    functions = [function(f"F{i}", ["a"], ["b"], four_calls(f"F{i + 1}")) for i in range(20)]
     functions.append(function("F20", ["a"], ["b"], [node("Identity", "a", "b")]))
     with pytest.raises(InvalidGraph, match="functions"):
         load(model([call("F0", "x", "y")], functions=functions, imports=WITH_LOCAL))

@@ -14,7 +14,6 @@ from ortcore.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, Inval
 
 from .small_models import BOOL, FLOAT, INT64, STRING, X, info, load, model, node, run
 
-
 # ---- Tensors
 
 
@@ -58,9 +57,11 @@ def tensor(**fields):
 
 
 @pytest.mark.parametrize("t", [
-    tensor(raw_data=bytes(7)), tensor(raw_data=bytes(12)), tensor(), tensor(float_data=[1]), tensor(float_data=[1, 2, 3]), tensor(dims=[2**62, 8], raw_data=bytes(8)),
+    tensor(raw_data=bytes(7)), tensor(raw_data=bytes(12)), tensor(), tensor(float_data=[1]), tensor(float_data=[1, 2, 3]),
+    tensor(dims=[2**62, 8], raw_data=bytes(8)),
     tensor(dims=[-1], raw_data=b""), tensor(data_type=99, raw_data=bytes(8)), tensor(data_type=0, raw_data=bytes(8)), tensor(dims=[2**40], float_data=[1]),
-    tensor(data_type=STRING, raw_data=bytes(16)), tensor(data_type=STRING, string_data=[b"a"]), tensor(int32_data=[1, 2]), tensor(dims=[1] * 17, raw_data=bytes(4)),
+    tensor(data_type=STRING, raw_data=bytes(16)), tensor(data_type=STRING, string_data=[b"a"]), tensor(int32_data=[1, 2]),
+    tensor(dims=[1] * 17, raw_data=bytes(4)),
 ])
 def test_tensors_that_contradict_themselves(t):
     with pytest.raises((InvalidProtobuf, InvalidArgument, InvalidGraph, Fail, NotImplemented), match="w|rank"):
@@ -69,8 +70,9 @@ def test_tensors_that_contradict_themselves(t):
 
 def test_constants_of_every_kind():
     sparse = helper.make_sparse_tensor(helper.make_tensor("v", FLOAT, [2], [1, 2]), helper.make_tensor("i", INT64, [2], [0, 3]), [2, 2])
-    kinds = [("value_float", 1.5, FLOAT), ("value_int", 2, INT64), ("value_floats", [1.0, 2.0], FLOAT), ("value_ints", [1, 2], INT64), ("value_string", "s", STRING),
-             ("value_strings", ["a", "b"], STRING), ("value", numpy_helper.from_array(X), FLOAT), ("sparse_value", sparse, FLOAT)]
+    kinds = [("value_float", 1.5, FLOAT), ("value_int", 2, INT64), ("value_floats", [1.0, 2.0], FLOAT), ("value_ints", [1, 2], INT64),
+             ("value_string", "s", STRING), ("value_strings", ["a", "b"], STRING), ("value", numpy_helper.from_array(X), FLOAT),
+             ("sparse_value", sparse, FLOAT)]
     nodes = [helper.make_node("Constant", [], [f"y{i}"], **{name: value}) for i, (name, value, _) in enumerate(kinds)]
     results = run(model(nodes, inputs=[], outputs=[info(f"y{i}", None, kind) for i, (_, _, kind) in enumerate(kinds)]), {})
     expected = [1.5, 2, [1, 2], [1, 2], "s", ["a", "b"], X.tolist(), [[1, 0], [0, 2]]]
@@ -170,8 +172,9 @@ def test_a_linked_model_finds_its_data_where_it_really_lies(folder, tmp_path):
     np.testing.assert_array_equal(ort.InferenceSession(str(shown / "model.onnx")).run(None, {"x": X})[0], X @ W)
 
 
-@pytest.mark.parametrize("fields", [{"offset": 9}, {"offset": 100}, {"offset": -1}, {"offset": 2**63 - 1}, {"offset": "x"}, {"length": 23}, {"length": 25}, {"length": -24},
-                                    {"shape": (2**40, 2)}])
+@pytest.mark.parametrize("fields", [
+    {"offset": 9}, {"offset": 100}, {"offset": -1}, {"offset": 2**63 - 1}, {"offset": "x"}, {"length": 23}, {"length": 25}, {"length": -24},
+    {"shape": (2**40, 2)}])
 def test_external_data_that_does_not_fit(folder, fields):
     with pytest.raises((Fail, InvalidProtobuf), match="'w'|external data"):
         load_in(folder, external_model("w.bin", **fields))
@@ -224,7 +227,8 @@ def test_weights_stay_in_the_file(tmp_path):
     """A model of 400 MB loads in the memory of a small one: its weights are mapped, not copied."""
     path = tmp_path / "large.onnx"
     rows = np.zeros((1000, 100_000), np.float32)
-    path.write_bytes(model([node("Gather", "w x", "y")], inputs=[info("x", ["n"], INT64)], initializers=[numpy_helper.from_array(rows, "w")]).SerializeToString())
+    m = model([node("Gather", "w x", "y")], inputs=[info("x", ["n"], INT64)], initializers=[numpy_helper.from_array(rows, "w")])
+    path.write_bytes(m.SerializeToString())
     del rows
     script = textwrap.dedent(f"""
         import resource, time
