@@ -35,7 +35,7 @@ static status quantised_specialise(specialise_ctx *c, void **out_spec) {
     return failure;
   }
   const conv_shape *g = &s->shape;
-  c->scratch_bytes = gemm_scratch_bytes(GEMM_I32, c->threads, g->outs, window_out(&g->w), g->ins * window_taps(&g->w));
+  c->scratch_bytes = gemm_scratch_bytes(gemm_acc_of_pair(c->in[kind->w]->type, x->type), c->threads, g->outs, window_out(&g->w), g->ins * window_taps(&g->w));
   *out_spec = s;
   return OK;
 }

@@ -168,7 +168,7 @@ bool conv_sides_init(conv_sides *c, const conv_shape *s, const tensor *x, int32_
   c->matrix.data = x->data, c->matrix.batch_stride = strides.batch;
   c->matrix.outer_stride = strides.spatial[2], c->matrix.inner_stride = strides.channel;
   bool matrix = s->pointwise && x_zero_point == 0;
-  c->problem = (gemm_problem){gemm_acc_of(x->type), s->images * s->groups, s->outs, window_out(w), depth, &c->weights.side, matrix ? &c->matrix.side : &c->image.side, NULL};
+  c->problem = (gemm_problem){gemm_acc_of_pair(weight_type, x->type), s->images * s->groups, s->outs, window_out(w), depth, &c->weights.side, matrix ? &c->matrix.side : &c->image.side, NULL};
   return true;
 }
 

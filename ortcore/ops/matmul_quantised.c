@@ -23,6 +23,7 @@ static const product_kind to_float = {0, 2, 4, 1, 3, 5, NONE, NONE, NONE, 6, fal
 static const product_kind dynamic = {0, NONE, NONE, 1, 2, 3, NONE, NONE, NONE, 4, true, false};
 static const product_kind qgemm = {0, 1, 2, 3, 4, 5, 7, 8, 6, NONE, false, true};
 
+static gemm_acc sums_of(const product_kind *kind, dtype a, dtype b) { return gemm_acc_of_pair(kind->quantises_a ? ORTC_UINT8 : a, b); }
 static bool trans(const node *n, const product_kind *kind, const char *name) { return kind->gemm && attr_int_or(n, name, 0); }
 
 static status product_infer(infer_ctx *c) {
@@ -30,6 +31,29 @@ static status product_infer(infer_ctx *c) {
   if (kind == &qgemm && c->out[0]) c->out[0]->type = c->in_count > 8 && c->in[8] ? c->in[8]->type : ORTC_FLOAT;
   if (kind == &integer16 && c->out[0]) c->out[0]->type = c->in[0]->type == ORTC_UINT16 && c->in[1]->type == ORTC_UINT16 ? ORTC_UINT32 : ORTC_INT32;
   return matmul_infer(c->in[kind->a], c->in[kind->b], trans(c->node, kind, "transA"), trans(c->node, kind, "transB"), c->out[0]);
+}
+
+typedef struct product_params { void *packed; } product_params;   /* B, constant, for products of bytes */
+
+static void product_dispose(void *params) { mem_free(((product_params *)params)->packed); }
+
+static status product_prepare(prepare_ctx *c, void **out_params) {
+  const product_kind *kind = c->op->data;
+  const fact *b = c->in[kind->b];
+  product_params *p = ZONE_NEW(c->memory, product_params);
+  if (!p) return status_out_of_memory();
+  *out_params = p;
+  gemm_acc acc = sums_of(kind, c->in[kind->a]->type, b->type);
+  if (acc != GEMM_I8 || !b->value || b->rank != 2 || b->value->count == 0) return OK;
+  bool transposed = trans(c->node, kind, "transB");
+  gemm_matrix side;
+  int64_t n = b->dims[transposed ? 0 : 1], k = b->dims[transposed ? 1 : 0];
+  gemm_matrix_init(&side, b->type);
+  side.data = b->value->data, side.outer_stride = transposed ? k : 1, side.inner_stride = transposed ? 1 : n;
+  p->packed = mem_aligned(64, gemm_packed_bytes(acc, n, k));
+  if (!p->packed) return status_out_of_memory();
+  gemm_pack_side(acc, &side.side, n, k, p->packed);
+  return OK;
 }
 
 static void product_dispose_spec(void *spec) {
@@ -46,7 +70,7 @@ static status product_specialise(specialise_ctx *c, void **out_spec) {
     mem_free(s);
     return failure;
   }
-  c->scratch_bytes = gemm_scratch_bytes(GEMM_I32, c->threads, s->m, s->n, s->k);
+  c->scratch_bytes = gemm_scratch_bytes(sums_of(kind, c->in[kind->a]->type, c->in[kind->b]->type), c->threads, s->m, s->n, s->k);
   *out_spec = s;
   return OK;
 }
@@ -108,6 +132,7 @@ static status bind_sides(kernel_ctx *k, product_run *r, const tensor *a, const t
   r->b_side = (quantised_side){"b_zero_point", s->n, s->batch, false};
   if (!matmul_sides(s, a->type, b->type, &r->a, &r->b)) return ERROR(NOT_IMPLEMENTED, "there is no product of %s and %s", dtype_name(a->type), dtype_name(b->type));
   r->a.data = a->data, r->b.data = b->data;
+  if (s->batch == 1) r->b.side.packed = ((const product_params *)k->params)->packed;
   TRY(quantised_zero_points(input(k, kind->a_zero_point), &r->a_side, &r->a));
   return quantised_zero_points(input(k, kind->b_zero_point), &r->b_side, &r->b);
 }
@@ -156,7 +181,7 @@ static status product_op_run(kernel_ctx *k) {
   }
   TRY(bind_sides(k, &r, a, b));
   if (r.kind->quantises_a) r.a.zero_points = &dynamic_zero_point;
-  gemm_problem problem = {gemm_acc_of(a->type), s->batch, s->m, s->n, s->k, &r.a.side, &r.b.side, &r.sums.sink};
+  gemm_problem problem = {sums_of(r.kind, a->type, b->type), s->batch, s->m, s->n, s->k, &r.a.side, &r.b.side, &r.sums.sink};
   if (r.kind == &integer || r.kind == &integer16) {
     epilogue_init(&r.sums, ORTC_INT32);
     r.sums.out = y->data, r.sums.batch_stride = s->m * s->n, r.sums.row_stride = s->n;
@@ -182,7 +207,7 @@ static status product_op_run(kernel_ctx *k) {
 }
 
 #define TS_8BIT (TS(INT8) | TS(UINT8))
-#define PRODUCT_FUNCTIONS .infer = product_infer, .specialise = product_specialise, .dispose_spec = product_dispose_spec, .run = product_op_run
+#define PRODUCT_FUNCTIONS .infer = product_infer, .prepare = product_prepare, .dispose = product_dispose, .specialise = product_specialise, .dispose_spec = product_dispose_spec, .run = product_op_run
 
 OP_FAMILY(matmul_quantised) = {
   {.name = "MatMulInteger", .since = 10, .signature = "A:T1 B:T2 a_zero_point:T1? b_zero_point:T2? -> Y:i32", .T1 = TS_8BIT, .T2 = TS_8BIT,

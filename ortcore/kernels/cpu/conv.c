@@ -1,4 +1,5 @@
 #include "conv.h"
+#include "gemm_i8.h"
 
 #include <ortcore/base/cpu.h>
 #include <ortcore/base/half.h>
@@ -36,8 +37,54 @@
 #define NAME(x) i8_##x
 #include "conv_pack.h"
 
+/* ---- Bytes ---------------------------------------------------------------------------------------------------------- */
+
+/* One inner index (channel and tap) for `count` positions: a byte each, `step` bytes apart in the panel. Padding is the zero point. */
+static void bytes_taps(const conv_image *m, const uint8_t *plane, int64_t tap, int64_t position, int64_t count, uint8_t flip, uint8_t *out, uint8_t *row) {
+  const window *w = m->w;
+  int64_t kw = tap % w->kernel[2], kh = tap / w->kernel[2] % w->kernel[1], kd = tap / (w->kernel[2] * w->kernel[1]), step = m->strides.spatial[2];
+  for (int64_t j = 0, p = position; j < count;) {
+    int64_t ow = p % w->out[2], oh = p / w->out[2] % w->out[1], od = p / (w->out[2] * w->out[1]);
+    int64_t length = w->out[2] - ow < count - j ? w->out[2] - ow : count - j;
+    int64_t ih = m->tables[1][kh * w->out[1] + oh], id = m->tables[0][kd * w->out[0] + od];
+    const int32_t *columns = m->tables[2] + kw * w->out[2] + ow;
+    const uint8_t *line = plane + id * m->strides.spatial[0] + ih * m->strides.spatial[1];
+    if (ih < 0 || id < 0) memset(row + j, m->zero_point, (size_t)length);
+    else if (m->unit_step && columns[0] >= 0 && columns[length - 1] >= 0) memcpy(row + j, line + columns[0], (size_t)length);
+    else for (int64_t i = 0; i < length; ++i) row[j + i] = columns[i] < 0 ? (uint8_t)m->zero_point : line[columns[i] * step];
+    j += length, p += length;
+  }
+  for (int64_t j = 0; j < count; ++j) out[j * GEMM_I8_QUAD] = row[j] ^ flip;
+}
+
+static void bytes_pack(const gemm_side *s, int64_t batch, int64_t outer, int64_t outers, int64_t inner, int64_t inners, bool left, int width, uint8_t *out, int32_t *sums) {
+  const conv_image *m = (const conv_image *)s;
+  const uint8_t *image = (const uint8_t *)m->data + batch / m->groups * m->strides.batch + batch % m->groups * m->channels * m->strides.channel;
+  uint8_t flip = s->is_signed == left ? 0x80 : 0, row[GEMM_I8_NR];
+  int64_t taps = window_taps(m->w), quads = (inners + GEMM_I8_QUAD - 1) / GEMM_I8_QUAD;
+  for (int64_t o = 0; o < outers; o += width) {
+    uint8_t *panel = out + o * quads * GEMM_I8_QUAD;
+    int64_t count = outers - o < width ? outers - o : width;
+    for (int64_t i = 0; i < inners; ++i) {
+      int64_t channel = (inner + i) / taps;
+      uint8_t *to = panel + i / GEMM_I8_QUAD * width * GEMM_I8_QUAD + i % GEMM_I8_QUAD;
+      bytes_taps(m, image + channel * m->strides.channel, (inner + i) % taps, outer + o, count, flip, to, row);
+    }
+    for (int64_t q = 0; q < quads; ++q)
+      for (int64_t j = 0; j < count; ++j) {
+        const uint8_t *four = panel + (q * width + j) * GEMM_I8_QUAD;
+        for (int b = 0; b < GEMM_I8_QUAD; ++b) sums[o + j] += left ? four[b] : (int8_t)four[b];
+      }
+  }
+}
+
+static void bytes_zeros(const gemm_side *s, int64_t batch, int64_t outer, int64_t outers, int32_t *out) {
+  (void)batch, (void)outer;
+  for (int64_t o = 0; o < outers; ++o) out[o] = ((const conv_image *)s)->zero_point;
+}
+
 bool conv_image_init(conv_image *image, dtype type) {
-  *image = (conv_image){.groups = 1};
+  *image = (conv_image){.side = {.pack_bytes = bytes_pack, .zeros = bytes_zeros, .is_signed = type == ORTC_INT8}, .groups = 1};
   switch (type) {
     case ORTC_FLOAT: image->side.pack = f32_pack; break;
     case ORTC_FLOAT16: image->side.pack = f16_pack; break;

@@ -1,5 +1,6 @@
 /* The blocked loop. A task is one tile of C; for each block of k it packs what it needs of A and B and multiplies panels of registers. */
 #include "gemm.h"
+#include "gemm_i8.h"
 
 #include <ortcore/base/checked.h>
 #include <ortcore/base/cpu.h>
@@ -10,6 +11,7 @@ enum {
   GEMM_VECTOR = 64,                                         /* bytes of accumulators in a register panel of B */
   GEMM_MR = 6,                                              /* rows in a panel of A: six accumulating registers of AVX-512, twelve of AVX2 */
   GEMM_MC = 24 * GEMM_MR, GEMM_NC = 256, GEMM_KC = 256,     /* a tile of C, and the depth packed at a time */
+  GEMM_I8_KC = 4 * GEMM_KC,                                 /* bytes */
 };
 
 #define ACC float
@@ -41,14 +43,15 @@ typedef struct tiling {
 
 static tiling tiling_of(gemm_acc acc, int threads, int64_t m, int64_t n, int64_t k) {
   tiling t = {.width = gemm_acc_bytes(acc)};
-  t.nr = GEMM_VECTOR / (int64_t)t.width;
+  t.nr = acc == GEMM_I8 ? GEMM_I8_NR : GEMM_VECTOR / (int64_t)t.width;
   t.mc = least(GEMM_MC, round_up(m, GEMM_MR));
   t.nc = least(GEMM_NC, round_up(n, t.nr));
-  t.kc = least(GEMM_KC, k);
+  t.kc = acc == GEMM_I8 ? least(GEMM_I8_KC, round_up(k, GEMM_I8_QUAD)) : least(GEMM_KC, k);
   /* Few large tiles would leave threads without work. */
   while (t.nc > 4 * t.nr && ((m + t.mc - 1) / t.mc) * ((n + t.nc - 1) / t.nc) < 2 * threads && threads > 1) t.nc = round_up(t.nc / 2, t.nr);
-  t.a_bytes = align_up((size_t)(t.mc * t.kc) * t.width, 64);
-  t.b_bytes = align_up((size_t)(t.nc * t.kc) * t.width, 64);
+  size_t packed_width = acc == GEMM_I8 ? 1 : t.width;
+  t.a_bytes = align_up((size_t)(t.mc * t.kc) * packed_width, 64);
+  t.b_bytes = align_up((size_t)(t.nc * t.kc) * packed_width, 64);
   t.thread_bytes = t.a_bytes + t.b_bytes + align_up((size_t)(t.mc * t.nc) * t.width, 64);
   return t;
 }
@@ -65,12 +68,52 @@ typedef struct gemm_work {
   char *scratch;
 } gemm_work;
 
+/* What zero points take off a row of sums. */
+MULTIVERSION
+static void correct_row(uint32_t *restrict sums, int64_t n, int64_t k, int32_t a_sum, int32_t a_zero, const int32_t *restrict b_sums, const int32_t *restrict b_zeros) {
+  uint32_t base = (uint32_t)k * (uint32_t)a_zero - (uint32_t)a_sum;
+  for (int64_t j = 0; j < n; ++j) sums[j] += base * (uint32_t)b_zeros[j] - (uint32_t)a_zero * (uint32_t)b_sums[j];
+}
+
+static void run_tile_i8(const gemm_problem *p, const tiling *t, int64_t batch, int64_t row, int64_t column, uint8_t *a, uint8_t *b, uint32_t *tile) {
+  int64_t m = least(t->mc, p->m - row), n = least(t->nc, p->n - column);
+  int32_t a_sums[GEMM_MC] = {0}, own_sums[GEMM_NC] = {0}, a_zeros[GEMM_MC], b_zeros[GEMM_NC];
+  const int32_t *b_sums = own_sums;
+  size_t columns = (size_t)round_up(p->n, t->nr), depth_bytes = (size_t)round_up(p->k, GEMM_I8_QUAD);
+  if (p->k == 0) memset(tile, 0, (size_t)(t->mc * t->nc) * t->width);
+  for (int64_t depth = 0; depth < p->k; depth += GEMM_I8_KC) {
+    int64_t k = least(GEMM_I8_KC, p->k - depth), quads = (k + GEMM_I8_QUAD - 1) / GEMM_I8_QUAD;
+    const uint8_t *from = b;
+    memset(a, 0, (size_t)(round_up(m, GEMM_I8_MR) * quads * GEMM_I8_QUAD));
+    p->a->pack_bytes(p->a, batch, row, m, depth, k, true, GEMM_I8_MR, a, a_sums);
+    if (p->b->packed) {
+      from = (const uint8_t *)p->b->packed + (size_t)depth * columns + (size_t)(column * quads * GEMM_I8_QUAD);
+    } else {
+      memset(b, 0, (size_t)(round_up(n, GEMM_I8_NR) * quads * GEMM_I8_QUAD));
+      p->b->pack_bytes(p->b, batch, column, n, depth, k, false, GEMM_I8_NR, b, own_sums);
+    }
+    gemm_i8_block(a, from, m, n, quads, tile, t->nc, depth == 0);
+  }
+  if (p->b->packed) b_sums = (const int32_t *)((const uint8_t *)p->b->packed + columns * depth_bytes) + column;
+  p->a->zeros(p->a, batch, row, m, a_zeros);
+  p->b->zeros(p->b, batch, column, n, b_zeros);
+  for (int64_t j = 0; j < n; ++j) b_zeros[j] -= p->b->is_signed ? 0 : 128;
+  for (int64_t i = 0; i < m; ++i) {
+    correct_row(tile + i * t->nc, n, p->k, a_sums[i], a_zeros[i] + (p->a->is_signed ? 128 : 0), b_sums, b_zeros);
+    p->sink->store(p->sink, batch, row + i, column, n, tile + i * t->nc);
+  }
+}
+
 static void run_tile(const gemm_work *w, int64_t task, char *scratch) {
   const gemm_problem *p = w->p;
   const tiling *t = &w->t;
   int64_t row = task % w->row_tiles * t->mc, column = task / w->row_tiles % w->column_tiles * t->nc, batch = task / (w->row_tiles * w->column_tiles);
   int64_t m = least(t->mc, p->m - row), n = least(t->nc, p->n - column);
   char *a = scratch, *b = a + t->a_bytes, *tile = b + t->b_bytes;
+  if (p->acc == GEMM_I8) {
+    run_tile_i8(p, t, batch, row, column, (uint8_t *)a, (uint8_t *)b, (uint32_t *)tile);
+    return;
+  }
   if (p->k == 0) memset(tile, 0, (size_t)(t->mc * t->nc) * t->width);
   for (int64_t depth = 0; depth < p->k; depth += GEMM_KC) {
     int64_t k = least(GEMM_KC, p->k - depth);
@@ -104,10 +147,20 @@ void gemm_run(const gemm_problem *p, int threads, void *scratch) {
 
 size_t gemm_packed_bytes(gemm_acc acc, int64_t n, int64_t k) {
   size_t width = gemm_acc_bytes(acc);
+  if (acc == GEMM_I8) return (size_t)round_up(n, GEMM_I8_NR) * ((size_t)round_up(k, GEMM_I8_QUAD) + sizeof(int32_t));
   return (size_t)round_up(n, GEMM_VECTOR / (int64_t)width) * (size_t)k * width;
 }
 
 void gemm_pack_side(gemm_acc acc, const gemm_side *b, int64_t n, int64_t k, void *out) {
+  if (acc == GEMM_I8) {
+    /* The sums of columns stand behind the bytes. */
+    int64_t columns = round_up(n, GEMM_I8_NR);
+    memset(out, 0, gemm_packed_bytes(acc, n, k));
+    int32_t *sums = (int32_t *)((uint8_t *)out + columns * round_up(k, GEMM_I8_QUAD));
+    for (int64_t depth = 0; depth < k; depth += GEMM_I8_KC)
+      b->pack_bytes(b, 0, 0, n, depth, least(GEMM_I8_KC, k - depth), false, GEMM_I8_NR, (uint8_t *)out + depth * columns, sums);
+    return;
+  }
   int64_t width = (int64_t)gemm_acc_bytes(acc), nr = GEMM_VECTOR / width;
   for (int64_t depth = 0; depth < k; depth += GEMM_KC)
     b->pack(b, 0, 0, n, depth, least(GEMM_KC, k - depth), (int)nr, (char *)out + depth * round_up(n, nr) * width);

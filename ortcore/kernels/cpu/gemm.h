@@ -8,7 +8,10 @@
 
 #include <ortcore/value/tensor.h>
 
-typedef enum gemm_acc { GEMM_F32, GEMM_F64, GEMM_I32, GEMM_I64 } gemm_acc;
+typedef enum gemm_acc {
+  GEMM_F32, GEMM_F64, GEMM_I32, GEMM_I64,
+  GEMM_I8,                                                  /* sums of 32 bits from packed bytes: both sides must have pack_bytes */
+} gemm_acc;
 
 /* "Outer" counts rows of A or columns of B; "inner" is the dimension that is summed away. */
 typedef struct gemm_side gemm_side;
@@ -16,6 +19,12 @@ struct gemm_side {
   /* Writes outers x inners numbers, starting at (outer, inner) of this batch, as panels of `width` outer indices: in a panel come, for each
    * inner index, `width` accumulators. The last panel is filled up with zeros. */
   void (*pack)(const gemm_side *s, int64_t batch, int64_t outer, int64_t outers, int64_t inner, int64_t inners, int width, void *out);
+  /* The same for GEMM_I8 (see gemm_i8.h): bytes in groups of four inner indices, moved to unsigned (left) or signed by a flipped top bit. sums[i] +=
+   * the bytes of outer index i. `out` holds zeros. */
+  void (*pack_bytes)(const gemm_side *s, int64_t batch, int64_t outer, int64_t outers, int64_t inner, int64_t inners, bool left, int width, uint8_t *out, int32_t *sums);
+  /* Zero points of outer indices as they stand in the tensor. */
+  void (*zeros)(const gemm_side *s, int64_t batch, int64_t outer, int64_t outers, int32_t *out);
+  bool is_signed;                                           /* of the bytes in the tensor */
   const void *packed;                                       /* the whole side, by gemm_pack_side; then `pack` is not called */
 };
 
@@ -56,6 +65,8 @@ typedef struct gemm_matrix {
 /* Sets side.pack for the type; false if there is no arithmetic for it. */
 bool gemm_matrix_init(gemm_matrix *m, dtype type);
 gemm_acc gemm_acc_of(dtype type);                           /* what sums of this type are made in */
+/* GEMM_I8 where both are bytes and this processor has the instructions, else what gemm_acc_of says. */
+gemm_acc gemm_acc_of_pair(dtype a, dtype b);
 size_t gemm_acc_bytes(gemm_acc acc);
 
 /* y[n] = sum over k of x[k] * b[k * k_stride + n * n_stride], one of the strides 1; the product for a single row. */

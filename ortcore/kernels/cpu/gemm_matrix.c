@@ -1,5 +1,6 @@
 /* Matrices as sides of a product, one packing loop for each element type, and the product of a single row. */
 #include "gemm.h"
+#include "gemm_i8.h"
 
 #include <ortcore/base/cpu.h>
 #include <ortcore/base/half.h>
@@ -90,8 +91,34 @@ static const struct { gemm_acc acc; void (*pack)(const gemm_side *, int64_t, int
   [ORTC_FLOAT8E5M2] = {GEMM_F32, e5m2_pack}, [ORTC_FLOAT8E5M2FNUZ] = {GEMM_F32, e5m2fnuz_pack},
 };
 
+/* ---- Bytes ---------------------------------------------------------------------------------------------------------- */
+
+static void bytes_pack(const gemm_side *s, int64_t batch, int64_t outer, int64_t outers, int64_t inner, int64_t inners, bool left, int width, uint8_t *out, int32_t *sums) {
+  const gemm_matrix *m = (const gemm_matrix *)s;
+  const uint8_t *data = (const uint8_t *)m->data + (m->offsets ? m->offsets[batch] : batch * m->batch_stride) + inner * m->inner_stride;
+  uint8_t flip = s->is_signed == left ? 0x80 : 0;
+  int64_t quads = (inners + GEMM_I8_QUAD - 1) / GEMM_I8_QUAD;
+  for (int64_t o = 0; o < outers; ++o) {
+    uint8_t *panel = out + (o - o % width) * quads * GEMM_I8_QUAD + o % width * GEMM_I8_QUAD;
+    sums[o] += gemm_i8_place(data + (outer + o) * m->outer_stride, m->inner_stride, inners, flip, !left, width, panel);
+  }
+}
+
+static void bytes_zeros(const gemm_side *s, int64_t batch, int64_t outer, int64_t outers, int32_t *out) {
+  const gemm_matrix *m = (const gemm_matrix *)s;
+  for (int64_t o = 0; o < outers; ++o) {
+    int64_t at = m->zero_points ? batch % m->zero_point_batches * m->zero_point_batch_stride + (outer + o) % m->zero_point_period : 0;
+    out[o] = !m->zero_points ? 0 : s->is_signed ? ((const int8_t *)m->zero_points)[at] : ((const uint8_t *)m->zero_points)[at];
+  }
+}
+
+gemm_acc gemm_acc_of_pair(dtype a, dtype b) {
+  bool bytes = (a == ORTC_INT8 || a == ORTC_UINT8) && (b == ORTC_INT8 || b == ORTC_UINT8);
+  return bytes && gemm_i8_available() ? GEMM_I8 : gemm_acc_of(a);
+}
+
 bool gemm_matrix_init(gemm_matrix *m, dtype type) {
-  *m = (gemm_matrix){.side.pack = sides[type].pack, .type = type, .zero_point_period = 1, .zero_point_batches = 1};
+  *m = (gemm_matrix){.side = {.pack = sides[type].pack, .pack_bytes = bytes_pack, .zeros = bytes_zeros, .is_signed = type == ORTC_INT8}, .type = type, .zero_point_period = 1, .zero_point_batches = 1};
   return m->side.pack;
 }
 
