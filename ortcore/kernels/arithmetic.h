@@ -31,10 +31,12 @@
   X(Gelu, GELU(x)) \
   X(GeluTanh, x * SIGMOID((T)1.5957691216057308 * (x + (T)0.044715 * x * x * x)))   /* (1 + tanh u) / 2 is sigmoid(2u) */
 
+#define ARITHMETIC_PERIODIC(X) \
+  X(Sin, SIN(x)) \
+  X(Cos, COS(x))
+
 /* Through the C library, an element at a time. */
 #define ARITHMETIC_TRIGONOMETRIC(X) \
-  X(Sin, SIN(x)) \
-  X(Cos, COS(x)) \
   X(Tan, TAN(x)) \
   X(Asin, ASIN(x)) \
   X(Acos, ACOS(x)) \

@@ -29,7 +29,7 @@ static void run_flat(void *context, int64_t begin, int64_t end) {
   const void *x[3];
   for (int i = 0; i < f->count; ++i) x[i] = (const char *)f->in[i]->data + begin * f->width;
   char *y = (char *)f->out->data + begin * (f->step->truth ? 1 : f->width);
-  f->step->kernel->fn(y, x, end - begin, &f->step->attrs);
+  f->step->kernel->fn(y, x, end - begin, 0, &f->step->attrs);
 }
 
 /* Equal shapes, and the kernel reads and writes memory as it is: no more to do than the loop. */

@@ -6,15 +6,15 @@
 
 /* ---- Comparisons. Equal takes strings too ---- */
 
-static void equal_text(void *y, const void *const *x, int64_t n, const void *params) {
-  (void)params;
+static void equal_text(void *y, const void *const *x, int64_t n, unsigned repeated, const void *params) {
+  (void)params, (void)repeated;
   rcstr *const *a = x[0], *const *b = x[1];
   for (int64_t i = 0; i < n; ++i)
     ((uint8_t *)y)[i] = rcstr_bytes(a[i]) == rcstr_bytes(b[i]) && !memcmp(rcstr_text(a[i]), rcstr_text(b[i]), rcstr_bytes(a[i]));
 }
 
 static status compare_prepare(prepare_ctx *c, void **out_params) {
-  static const elementwise texts = {"Equal", equal_text, GRAIN_FUNCTION};
+  static const elementwise texts = {"Equal", equal_text, GRAIN_FUNCTION, 0};
   if (c->in[0]->type != ORTC_STRING) return elementwise_prepare(c, out_params);
   elementwise_step *s = *out_params = ZONE_NEW(c->memory, elementwise_step);
   if (!s) return status_out_of_memory();
@@ -40,7 +40,7 @@ static status where_run(kernel_ctx *k) {
   if (!out) return OK;
   int width = tensor_width(out);
   operand in[3];
-  elementwise kernel = {"Where", elementwise_where(width), GRAIN_CHEAP};
+  elementwise kernel = {"Where", elementwise_where(width), GRAIN_CHEAP, 0};
   broadcast b = {.count = 3, .in = in, .kernel = &kernel, .compute_width = width, .out = out->data, .out_width = width};
   broadcast_shape(&b, rank, dims);
   for (int i = 0; i < 3; ++i) broadcast_operand(&b, i, k->in[i], NULL);

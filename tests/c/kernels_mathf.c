@@ -12,8 +12,8 @@ static long double softplus_l(long double x) { return fmaxl(x, 0) + log1pl(expl(
 static long double gelu_l(long double x) { return x * 0.5L * erfcl(-x * 0.70710678118654752440L); }
 
 #define FUNCTIONS(X) \
-  X(exp, expl, 2) X(expm1, expm1l, 2) X(log, logl, 2) X(log1p, log1pl, 3) X(tanh, tanhl, 3) X(sigmoid, sigmoid_l, 3) X(erf, erfl, 3) \
-  X(softplus, softplus_l, 3)
+  X(exp, expl, 2) X(expm1, expm1l, 2) X(log, logl, 2) X(log1p, log1pl, 3) X(tanh, tanhl, 4.5) X(sigmoid, sigmoid_l, 3) X(erf, erfl, 3) \
+  X(softplus, softplus_l, 3) X(sin, sinl, 2) X(cos, cosl, 2)
 /* The loops are compiled as kernels are, for each instruction set. */
 #define LOOP(name, reference, ulps) \
   MULTIVERSION static void name##_block(void) { \
@@ -35,13 +35,14 @@ static double distance(float got, long double want) {
   return (double)(fabsl((long double)got - want) / ldexpl(1, exponent < -125 ? -149 : exponent - 24));
 }
 
-static void compare(const char *name, void (*block)(void), long double (*reference)(long double), double allowed) {
+static void compare(const char *name, void (*block)(void), long double (*reference)(long double), double allowed, float limit) {
   double worst = 0;
   float at = 0;
   for (uint64_t base = 0; base < 1ull << 32; base += 1999ull * BLOCK) {
     for (int i = 0; i < BLOCK; ++i) in[i] = bits_float((uint32_t)(base + 1999ull * (uint64_t)i));
     block();
     for (int i = 0; i < BLOCK; ++i) {
+      if (fabsf(in[i]) > limit) continue;
       double d = distance(out[i], reference(in[i]));
       if (d > worst) worst = d, at = in[i];
     }
@@ -61,9 +62,9 @@ static void test_special(void) {
 }
 
 int main(void) {
-#define COMPARE(name, reference, ulps) compare(#name, name##_block, reference, ulps);
+#define COMPARE(name, reference, ulps) compare(#name, name##_block, reference, ulps, reference == sinl || reference == cosl ? MATHF_SIN_LIMIT : INFINITY);
   FUNCTIONS(COMPARE)
-  compare("gelu", gelu_block, gelu_l, 8);
+  compare("gelu", gelu_block, gelu_l, 8, INFINITY);
   RUN(test_special);
   return check_result();
 }

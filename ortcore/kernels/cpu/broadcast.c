@@ -135,18 +135,23 @@ static void gather(const broadcast *b, const operand *o, int64_t begin, int64_t 
   }
 }
 
+/* Element `index` of the result's order, in the operand's memory. */
+static const char *element_at(const broadcast *b, const operand *o, int64_t index) {
+  int64_t offset = 0;
+  for (int d = b->rank - 1; d >= 0; --d) {
+    offset += index % b->dims[d] * o->strides[d];
+    index /= b->dims[d];
+  }
+  return o->data + offset * o->width;
+}
+
 /* Where elements [begin, begin + n) lie side by side, as the kernel wants them: in place, or made in `block`. */
 static const void *fetch(const broadcast *b, const operand *o, int64_t begin, int64_t n, char *block, char *raw) {
   const char *from;
   if (follows_result(b, o)) {
     from = o->data + begin * o->width;
-  } else if (b->rank > 1 && o->strides[b->rank - 1] == 1 && begin % b->dims[b->rank - 1] + n <= b->dims[b->rank - 1]) {
-    int64_t offset = 0, rest = begin;
-    for (int d = b->rank - 1; d >= 0; --d) {
-      offset += rest % b->dims[d] * o->strides[d];
-      rest /= b->dims[d];
-    }
-    from = o->data + offset * o->width;
+  } else if (n == 1 || (b->rank > 1 && o->strides[b->rank - 1] == 1 && begin % b->dims[b->rank - 1] + n <= b->dims[b->rank - 1])) {
+    from = element_at(b, o, begin);
   } else {
     char *to = o->load ? raw : block;
     gather(b, o, begin, n, to);
@@ -163,14 +168,31 @@ typedef struct work {
   const broadcast *b;
   int64_t row;                                             /* pieces end where rows of so many elements do; 0: rows do not matter */
   int64_t piece;                                           /* most elements at a time */
+  unsigned repeated;                                       /* operands of which a piece sees one element, and the kernel takes it like that */
 } work;
 
+/* Operand i is one element all through a piece. */
+static bool is_repeated(const broadcast *b, int64_t row, int i) {
+  return row ? b->in[i].strides[b->rank - 1] == 0 : b->rank > 0 && is_scalar(b, &b->in[i]);
+}
+
+static bool accepts(const broadcast *b, unsigned repeated) { return repeated == 0 || (repeated < 32 && (b->kernel->accepts >> repeated & 1)); }
+
+static unsigned repeated_operands(const broadcast *b, int64_t row) {
+  unsigned repeated = 0;
+  for (int i = 0; i < b->count && !b->fold; ++i) repeated |= (unsigned)is_repeated(b, row, i) << i;
+  return accepts(b, repeated) ? repeated : 0;
+}
+
 /* Every operand is read where it lies: pieces need not fit into blocks. */
-static bool reads_in_place(const broadcast *b, int64_t row) {
+static bool reads_in_place(const work *w) {
+  const broadcast *b = w->b;
   if (b->store) return false;
   for (int i = 0; i < b->count; ++i) {
     const operand *o = &b->in[i];
-    if (o->load || (!follows_result(b, o) && !(row && o->strides[b->rank - 1] == 1))) return false;
+    if (!b->fold && w->repeated >> i & 1) continue;
+    if (b->fold && is_repeated(b, w->row, i) && accepts(b, 2) && i > 0) continue;
+    if (o->load || (!follows_result(b, o) && !(w->row && o->strides[b->rank - 1] == 1))) return false;
   }
   return true;
 }
@@ -188,12 +210,14 @@ typedef struct blocks {
 } blocks;
 
 /* fn over two operands, then over the result and the third, and so on. */
-static void fold_piece(const broadcast *b, int64_t begin, int64_t n, blocks *s, void *out) {
+static void fold_piece(const work *w, int64_t begin, int64_t n, blocks *s, void *out) {
+  const broadcast *b = w->b;
   const void *x[2] = {fetch(b, &b->in[0], begin, n, s->in[0], s->raw), NULL};
   if (b->count == 1 && out != x[0]) memcpy(out, x[0], (size_t)(n * b->compute_width));
   for (int i = 1; i < b->count; ++i) {
-    x[1] = fetch(b, &b->in[i], begin, n, s->in[1], s->raw);
-    b->kernel->fn(out, x, n, b->params);
+    bool one = is_repeated(b, w->row, i) && accepts(b, 2);
+    x[1] = fetch(b, &b->in[i], begin, one ? 1 : n, s->in[1], s->raw);
+    b->kernel->fn(out, x, n, one ? 2 : 0, b->params);
     x[0] = out;
   }
 }
@@ -207,20 +231,20 @@ static void run_pieces(void *context, int64_t begin, int64_t end) {
   for (int i = 0; i < b->count && !b->fold; ++i) {
     if (!is_scalar(b, &b->in[i]) || is_dense(b, &b->in[i])) continue;
     fixed[i] = true;
-    x[i] = fetch(b, &b->in[i], 0, end - begin < w->piece ? end - begin : w->piece, s.in[i], s.raw);
+    x[i] = fetch(b, &b->in[i], 0, w->repeated >> i & 1 ? 1 : end - begin < w->piece ? end - begin : w->piece, s.in[i], s.raw);
   }
   while (begin < end) {
     int64_t n = end - begin < w->piece ? end - begin : w->piece;
     if (w->row && n > w->row - begin % w->row) n = w->row - begin % w->row;
     char *place = b->out + begin * b->out_width, *out = b->store ? s.out : place;
     if (b->fold) {
-      fold_piece(b, begin, n, &s, out);
+      fold_piece(w, begin, n, &s, out);
     } else {
       for (int i = 0; i < b->count; ++i)
-        if (!fixed[i]) x[i] = fetch(b, &b->in[i], begin, n, s.in[i], s.raw);
-      b->kernel->fn(out, x, n, b->params);
+        if (!fixed[i]) x[i] = fetch(b, &b->in[i], begin, w->repeated >> i & 1 ? 1 : n, s.in[i], s.raw);
+      b->kernel->fn(out, x, n, w->repeated, b->params);
     }
-    if (b->finish) b->finish(out, (const void *[]){out}, n, b->finish_params);
+    if (b->finish) b->finish(out, (const void *[]){out}, n, 0, b->finish_params);
     if (b->store) b->store(out, place, n);
     begin += n;
   }
@@ -232,7 +256,8 @@ void broadcast_run(int threads, broadcast *b) {
   if (total == 0) return;
   work w = {.b = b};
   if (b->rank > 1 && b->dims[b->rank - 1] >= LONG_ROW) w.row = b->dims[b->rank - 1];
-  w.piece = reads_in_place(b, w.row) ? total : block_elements(b);
+  w.repeated = repeated_operands(b, w.row);
+  w.piece = reads_in_place(&w) ? total : block_elements(b);
   if (total <= b->kernel->grain) run_pieces(&w, 0, total);
   else parallel_for(threads, total, b->kernel->grain, run_pieces, &w);
 }

@@ -11,18 +11,17 @@ BINARY_LOOP(Or, uint8_t, (a != 0) | (b != 0))
 BINARY_LOOP(Xor, uint8_t, (a != 0) ^ (b != 0))
 BINARY_LOOP(Equal, uint8_t, (a != 0) == (b != 0))
 
-#define ROW(name) {#name, PASTE(name, SUFFIX), GRAIN_CHEAP},
-const elementwise elementwise_bool[] = {ROW(Not) ROW(And) ROW(Or) ROW(Xor) ROW(Equal) {0}};
+const elementwise elementwise_bool[] = {CHEAP(Not) CHEAP_2(And) CHEAP_2(Or) CHEAP_2(Xor) CHEAP_2(Equal) {0}};
 
 typedef struct wide { uint64_t low, high; } wide;           /* 16 bytes that are only moved */
 
 #define WHERE(width, type) \
-  MULTIVERSION static void where_w##width(void *out, const void *const *in, int64_t n, const void *params) { \
-    (void)params; \
+  MULTIVERSION static void where_w##width(void *out, const void *const *in, int64_t n, unsigned repeated, const void *params) { \
+    (void)params, (void)repeated; \
     type *y = out; \
     const uint8_t *c = in[0]; \
     const type *a = in[1], *b = in[2]; \
-    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i) y[i] = c[i] ? a[i] : b[i]; \
+    EACH(n) y[i] = c[i] ? a[i] : b[i]; \
   }
 WHERE(1, uint8_t)
 WHERE(2, uint16_t)

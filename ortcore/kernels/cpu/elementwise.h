@@ -5,14 +5,17 @@
 #include <ortcore/base/dtype.h>
 #include <stdint.h>
 
-/* y[i] = f(x[0][i], x[1][i], ...). y may be one of the x. */
-typedef void (*elementwise_fn)(void *y, const void *const *x, int64_t n, const void *params);
+/* y[i] = f(x[0][i], x[1][i], ...). y may be one of the x. Bit j of `repeated`: operand j is one element for all i. */
+typedef void (*elementwise_fn)(void *y, const void *const *x, int64_t n, unsigned repeated, const void *params);
 
 typedef struct elementwise {
   const char *op;
   elementwise_fn fn;
   int64_t grain;                                           /* elements that are worth a thread */
+  unsigned accepts;                                        /* bit m: fn takes `repeated` = m; 0 is always taken */
 } elementwise;
+
+enum { ACCEPTS_EITHER = 1 << 1 | 1 << 2, ACCEPTS_LAST_TWO = 1 << 6 };
 
 /* What parametric kernels read: up to two attributes. */
 typedef struct elementwise_params { double p, q; } elementwise_params;

@@ -18,8 +18,11 @@
 #define SOFTPLUS mathf_softplus
 #define MISH mathf_mish
 #define GELU mathf_gelu
-#define SIN sinf
-#define COS cosf
+#define SIN mathf_sin
+#define COS mathf_cos
+#define PERIODIC_LIMIT MATHF_SIN_LIMIT
+#define FAR_Sin sinf
+#define FAR_Cos cosf
 #define TAN tanf
 #define ASIN asinf
 #define ACOS acosf

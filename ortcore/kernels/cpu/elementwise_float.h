@@ -8,6 +8,23 @@
 
 ARITHMETIC_UNARY(UNARY)
 ARITHMETIC_TRIGONOMETRIC(UNARY)
+#ifdef PERIODIC_LIMIT
+/* The fast functions serve arguments up to a limit; a row with a larger one goes through the C library. */
+#define PERIODIC(name, expression) \
+  UNARY(Near##name, expression) \
+  static inline T far_##name(T x) { return FAR_##name(x); } \
+  ELEMENTWISE_FN(name) { \
+    const T *x = in[0]; \
+    T *y = out; \
+    int far = 0; \
+    for (int64_t i = 0; i < n; ++i) far |= FABS(x[i]) > PERIODIC_LIMIT; \
+    if (!far) PASTE(Near##name, SUFFIX)(out, in, n, repeated, params); \
+    else for (int64_t i = 0; i < n; ++i) y[i] = far_##name(x[i]); \
+  }
+ARITHMETIC_PERIODIC(PERIODIC)
+#else
+ARITHMETIC_PERIODIC(UNARY)
+#endif
 ARITHMETIC_POWERS(UNARY)
 ARITHMETIC_PARAMETRIC(PARAMETRIC)
 PARAMETRIC(Scale, x * p)
@@ -28,12 +45,8 @@ UNARY_LOOP(IsNaN, uint8_t, x != x)
 /* p, q: whether negative and positive infinities count. */
 PARAMETRIC_LOOP(IsInf, uint8_t, double, (x == -(T)INFINITY && p != 0) || (x == (T)INFINITY && q != 0))
 
-#define CHEAP(name, ...) {#name, PASTE(name, SUFFIX), GRAIN_CHEAP},
-#define FUNCTION(name, ...) {#name, PASTE(name, SUFFIX), GRAIN_FUNCTION},
-#define LIBRARY(name, ...) {#name, PASTE(name, SUFFIX), GRAIN_LIBRARY},
-
 const elementwise TABLE[] = {
-  ARITHMETIC_UNARY(FUNCTION) ARITHMETIC_TRIGONOMETRIC(LIBRARY) ARITHMETIC_POWERS(CHEAP) ARITHMETIC_PARAMETRIC(FUNCTION) CHEAP(Scale)
-  ARITHMETIC_BINARY(CHEAP) ARITHMETIC_COMPARE(CHEAP)
-  LIBRARY(ModFloor) LIBRARY(ModTrunc) LIBRARY(Pow) CHEAP(Clip) CHEAP(IsNaN) CHEAP(IsInf)
+  ARITHMETIC_UNARY(FUNCTION) ARITHMETIC_PERIODIC(FUNCTION) ARITHMETIC_TRIGONOMETRIC(LIBRARY) ARITHMETIC_POWERS(CHEAP) ARITHMETIC_PARAMETRIC(FUNCTION) CHEAP(Scale)
+  ARITHMETIC_BINARY(CHEAP_2) ARITHMETIC_COMPARE(CHEAP_2)
+  LIBRARY_2(ModFloor) LIBRARY_2(ModTrunc) LIBRARY_2(Pow) CHEAP_3(Clip) CHEAP(IsNaN) CHEAP(IsInf)
   {0}};

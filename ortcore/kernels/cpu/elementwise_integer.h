@@ -60,19 +60,15 @@ static inline T PASTE(power, SUFFIX)(T base, T exponent) {
 }
 BINARY_LOOP(Pow, T, PASTE(power, SUFFIX)(a, b))
 
-#define CHEAP(name, ...) {#name, PASTE(name, SUFFIX), GRAIN_CHEAP},
-#define FUNCTION(name, ...) {#name, PASTE(name, SUFFIX), GRAIN_FUNCTION},
 const elementwise TABLE[] = {
-  CHEAP(Abs) CHEAP(Neg) CHEAP(Sign) CHEAP(Relu) CHEAP(BitwiseNot) FUNCTION(Erf) CHEAP(Shrink) ARITHMETIC_COMPARE(CHEAP) CHEAP(Add) CHEAP(Sub) CHEAP(Mul)
-  CHEAP(Max) CHEAP(Min) CHEAP(PRelu) CHEAP(BitwiseAnd) CHEAP(BitwiseOr) CHEAP(BitwiseXor) CHEAP(Clip) FUNCTION(Div) FUNCTION(ModTrunc) FUNCTION(ModFloor)
-  CHEAP(ShiftLeft) CHEAP(ShiftRight) FUNCTION(Pow)
+  CHEAP(Abs) CHEAP(Neg) CHEAP(Sign) CHEAP(Relu) CHEAP(BitwiseNot) FUNCTION(Erf) CHEAP(Shrink) ARITHMETIC_COMPARE(CHEAP_2) CHEAP_2(Add) CHEAP_2(Sub) CHEAP_2(Mul)
+  CHEAP_2(Max) CHEAP_2(Min) CHEAP_2(PRelu) CHEAP_2(BitwiseAnd) CHEAP_2(BitwiseOr) CHEAP_2(BitwiseXor) CHEAP_3(Clip) FUNCTION_2(Div) FUNCTION_2(ModTrunc)
+  FUNCTION_2(ModFloor) CHEAP_2(ShiftLeft) CHEAP_2(ShiftRight) FUNCTION_2(Pow)
   {0}};
 
 #undef TABLE
 #undef NEGATIVE
 #undef COMPARE
-#undef CHEAP
-#undef FUNCTION
 #undef T
 #undef W
 #undef SUFFIX

@@ -1,6 +1,6 @@
 /* exp, log, tanh, erf and their kin in float, written so that a counted loop over them becomes vector code: no branches, no calls, no
  * tables. Each is within 3 units in the last place of the true value everywhere, subnormal results and the tails included (a test in C
- * compares with long double; Gelu takes 8 where its result is subnormal); NaN, infinities and signed zeros come out as libm's.
+ * compares with long double), but for tanh with 4.5, and Gelu with 8 where its result is subnormal; NaN, infinities and signed zeros come out as libm's.
  *
  * Where a float is needed as an integer, a number is rounded by adding 1.5 * 2^23: the sum's low bits are then the integer, in every
  * instruction set. The polynomials are minimax fits of the functions that the comments name. */
@@ -60,9 +60,19 @@ MATHF float mathf_sigmoid(float x) {
   return x < 0.0f ? e * q : q;
 }
 
+/* A rational function up to 9, from where on tanh is 1. */
 MATHF float mathf_tanh(float x) {
-  float m = mathf_expm1(2.0f * mathf_min(10.0f, fabsf(x)));
-  return copysignf(m / (m + 2.0f), x);
+  float a = mathf_min(9.02f, mathf_max(-9.02f, x)), u = a * a;
+  float p = 1.33188145e-08f, q = 7.761916e-07f;
+  p = p * u + 2.0583302e-05f;
+  q = q * u + 3.2830753e-04f;
+  p = p * u + 3.494024e-03f;
+  q = q * u + 2.5871035e-02f;
+  p = p * u + 1.337971e-01f;
+  q = q * u + 4.6713024e-01f;
+  p = p * u + 1.0f;
+  q = q * u + 1.0f;
+  return a * p / q;
 }
 
 /* x = m 2^k with m in [sqrt(1/2), sqrt(2)); log x = log m + k ln 2, and log(1 + f) = f - f^2/2 + f^3 p(f). */
@@ -140,6 +150,41 @@ MATHF float mathf_erf(float x) {
 MATHF float mathf_gelu(float x) {
   float a = mathf_min(14.4f, fabsf(x)), q = 0.5f * mathf_erfcx(a * 0.70710678f) * mathf_exp_square(a, 0.5f);
   return x * (x < 0.0f ? q : 1.0f - q);
+}
+
+/* Sine and cosine for |x| up to a limit. x = n pi/2 + r, |r| <= pi/4, is found in double, where n times the first part of pi/2 is exact. */
+#define MATHF_SIN_LIMIT 0x1p25f
+#define MATHF_ROUND_DOUBLE 0x1.8p52
+#define MATHF_HALF_PI_HIGH 0x1.921fb54p+0
+#define MATHF_HALF_PI_LOW 0x1.10b4611a62633p-30
+
+MATHF float mathf_quadrant(float x, int32_t *n) {
+  double shifted = (double)x * 0.63661977236758134308 + MATHF_ROUND_DOUBLE, k = shifted - MATHF_ROUND_DOUBLE;
+  uint64_t bits;
+  memcpy(&bits, &shifted, sizeof bits);
+  *n = (int32_t)bits;
+  return (float)(((double)x - k * MATHF_HALF_PI_HIGH) - k * MATHF_HALF_PI_LOW);
+}
+
+/* sin(r + n pi/2): odd n take the cosine, n with bit 1 the negative. */
+MATHF float mathf_sin_quadrant(float r, int32_t n) {
+  float u = r * r;
+  float s = ((-1.9514632e-04f * u + 8.332156e-03f) * u - 1.6666655e-01f) * u * r + r;
+  float c = ((2.4432413e-05f * u - 1.388731e-03f) * u + 4.1666646e-02f) * (u * u) - 0.5f * u + 1.0f;
+  float y = n & 1 ? c : s;
+  return bits_float(float_bits(y) ^ ((uint32_t)n & 2) << 30);
+}
+
+MATHF float mathf_sin(float x) {
+  int32_t n;
+  float r = mathf_quadrant(x, &n), y = mathf_sin_quadrant(r, n);
+  return x == 0.0f ? x : y;                                /* keeps the sign of zero */
+}
+
+MATHF float mathf_cos(float x) {
+  int32_t n;
+  float r = mathf_quadrant(x, &n);
+  return mathf_sin_quadrant(r, n + 1);
 }
 
 /* x tanh(log(1 + e^x)): with w = e^x (e^x + 2) the hyperbolic tangent is w / (w + 2). */

@@ -8,41 +8,57 @@
 #define AS_F16(q) f16_to_f32(f32_to_f16(q))
 #define AS_BF16(q) bf16_to_f32(f32_to_bf16(q))
 
-#define QUANTIZE(name, PRECISION) \
-  MULTIVERSION static void integer_##name(void *out, const void *const *in, int64_t n, const void *params) { \
-    const quantize_params p = *(const quantize_params *)params; \
-    const float *x = in[0], *scale = in[1], *zero = in[2]; \
+#define ELEMENTWISE(name) static void name(void *out, const void *const *in, int64_t n, unsigned repeated, const void *params)
+#define EACH(n) _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i)
+/* Scale and zero point may be one for all. */
+#define LOOPS(expression) \
+  do { \
+    const float *x0 = in[0], *scales = in[1], *zeros = in[2]; \
     float *y = out; \
-    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i) { \
-      float v = rintf(PRECISION(x[i] / scale[i])) + zero[i]; \
-      v = v > p.low ? v : p.low; \
-      y[i] = v < p.high ? v : p.high; \
+    if (repeated) { \
+      const float scale = *scales, zero = *zeros; \
+      EACH(n) { \
+        float x = x0[i]; \
+        y[i] = expression; \
+      } \
+    } else { \
+      EACH(n) { \
+        float x = x0[i], scale = scales[i], zero = zeros[i]; \
+        y[i] = expression; \
+      } \
     } \
+  } while (0)
+
+static inline float bounded(float v, quantize_params p) {
+  v = v > p.low ? v : p.low;                               /* NaN becomes the least value */
+  return v < p.high ? v : p.high;
+}
+
+#define QUANTIZE(name, PRECISION) \
+  MULTIVERSION ELEMENTWISE(integer_##name) { \
+    const quantize_params p = *(const quantize_params *)params; \
+    LOOPS(bounded(rintf(PRECISION(x / scale)) + zero, p)); \
   } \
-  static void float_##name(void *out, const void *const *in, int64_t n, const void *params) { \
+  ELEMENTWISE(float_##name) { \
     (void)params; \
-    const float *x = in[0], *scale = in[1], *zero = in[2]; \
-    float *y = out; \
-    for (int64_t i = 0; i < n; ++i) y[i] = PRECISION(x[i] / scale[i]) + zero[i]; \
+    LOOPS(PRECISION(x / scale) + zero); \
   }
 QUANTIZE(f32, AS_F32)
 QUANTIZE(f16, AS_F16)
 QUANTIZE(bf16, AS_BF16)
 
-static const elementwise to_integer[] = {{"f32", integer_f32, GRAIN_FUNCTION}, {"f16", integer_f16, GRAIN_FUNCTION}, {"bf16", integer_bf16, GRAIN_FUNCTION}};
-static const elementwise to_float[] = {{"f32", float_f32, GRAIN_FUNCTION}, {"f16", float_f16, GRAIN_FUNCTION}, {"bf16", float_bf16, GRAIN_FUNCTION}};
+static const elementwise to_integer[] = {{"f32", integer_f32, GRAIN_FUNCTION, ACCEPTS_LAST_TWO}, {"f16", integer_f16, GRAIN_FUNCTION, ACCEPTS_LAST_TWO}, {"bf16", integer_bf16, GRAIN_FUNCTION, ACCEPTS_LAST_TWO}};
+static const elementwise to_float[] = {{"f32", float_f32, GRAIN_FUNCTION, ACCEPTS_LAST_TWO}, {"f16", float_f16, GRAIN_FUNCTION, ACCEPTS_LAST_TWO}, {"bf16", float_bf16, GRAIN_FUNCTION, ACCEPTS_LAST_TWO}};
 
 static int index_of(dtype precision) { return precision == ORTC_FLOAT16 ? 1 : precision == ORTC_BFLOAT16 ? 2 : 0; }
 const elementwise *quantize_to_integer(dtype precision) { return &to_integer[index_of(precision)]; }
 const elementwise *quantize_to_float(dtype precision) { return &to_float[index_of(precision)]; }
 
-MULTIVERSION static void dequantize(void *out, const void *const *in, int64_t n, const void *params) {
+MULTIVERSION ELEMENTWISE(dequantize) {
   (void)params;
-  const float *x = in[0], *scale = in[1], *zero = in[2];
-  float *y = out;
-  _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - zero[i]) * scale[i];
+  LOOPS((x - zero) * scale);
 }
-const elementwise dequantize_kernel = {"DequantizeLinear", dequantize, GRAIN_FUNCTION};
+const elementwise dequantize_kernel = {"DequantizeLinear", dequantize, GRAIN_FUNCTION, ACCEPTS_LAST_TWO};
 
 MULTIVERSION void quantize_range(const float *restrict x, int64_t n, float *out_low, float *out_high) {
   enum { LANES = 16 };                                     /* partial results, so that the loop is not one chain */
