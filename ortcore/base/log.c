@@ -8,6 +8,7 @@
 #include <time.h>
 
 static _Atomic int least_severity = ORTC_WARNING;
+static _Thread_local int thread_severity = -1;
 static pthread_mutex_t callback_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct { ortc_log_fn call; void *user; } callback;
 
@@ -20,7 +21,13 @@ void log_set_callback(ortc_log_fn call, void *user) {
 
 void log_set_severity(ortc_severity severity) { atomic_store_explicit(&least_severity, (int)severity, memory_order_relaxed); }
 ortc_severity log_get_severity(void) { return (ortc_severity)atomic_load_explicit(&least_severity, memory_order_relaxed); }
-bool log_enabled(ortc_severity severity) { return severity >= log_get_severity(); }
+bool log_enabled(ortc_severity severity) { return (int)severity >= (thread_severity >= 0 ? thread_severity : (int)log_get_severity()); }
+
+int log_set_thread_severity(int severity) {
+  int before = thread_severity;
+  thread_severity = severity;
+  return before;
+}
 
 /* 2026-01-31 12:00:00.123456 [W:ortcore:logid, location] message */
 static void write_stderr(ortc_severity severity, const char *logid, const char *location, const char *message) {

@@ -10,6 +10,8 @@ void log_set_callback(ortc_log_fn callback, void *user);
 void log_set_severity(ortc_severity severity);             /* the least that is written; ORTC_WARNING at first */
 ortc_severity log_get_severity(void);
 bool log_enabled(ortc_severity severity);
+/* What this thread logs from now on, whatever the process's setting; -1: no setting of its own. Returns what it was. */
+int log_set_thread_severity(int severity);
 void log_write(ortc_severity severity, const char *logid, const char *location, const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 #define LOG_STR2_(x) #x

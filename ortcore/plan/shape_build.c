@@ -38,6 +38,14 @@ static status infer_one(builder *b, fact *facts, const node *n) {
   return infer_node(n, n->input_count, in, n->output_count, out, infer_subgraph, &scope);
 }
 
+/* A branch that is not taken, or a body that is not run, may make no sense for these dims: what cannot be inferred there stays unknown. */
+static void infer_leniently(builder *b, fact *facts, const node *n) {
+  status s = infer_one(b, facts, n);
+  for (int32_t i = 0; s && i < n->output_count; ++i)
+    if (n->outputs[i] != NO_VALUE) facts[n->outputs[i]].rank = RANK_UNKNOWN;
+  ortc_status_release(s);
+}
+
 /* A subgraph's facts from those of its inputs and of the values around it, which c->user points at. */
 static status infer_subgraph(infer_ctx *c, graph *g, int32_t count, const fact *const *inputs, const fact **outputs) {
   const struct { builder *b; fact *facts; } *scope = c->user;
@@ -47,7 +55,7 @@ static status infer_subgraph(infer_ctx *c, graph *g, int32_t count, const fact *
   for (int32_t i = 0; i < count && i < g->input_count; ++i)
     if (inputs[i]) facts[g->inputs[i]] = *inputs[i];
   for (int32_t i = 0; i < g->capture_count; ++i) facts[g->captures[i].inner] = scope->facts[c->node->captures[g->captures[i].slot]];
-  for (int32_t i = 0; i < g->node_count; ++i) TRY(infer_one(b, facts, g->nodes[i]));
+  for (int32_t i = 0; i < g->node_count; ++i) infer_leniently(b, facts, g->nodes[i]);
   for (int32_t i = 0; i < g->output_count; ++i) outputs[i] = &facts[g->outputs[i]];
   return OK;
 }

@@ -1,6 +1,7 @@
 /* Names, types and shapes of a session's inputs and outputs, and the checks of what callers bring for them. */
 #include <ortcore/device/memory_info.h>
 #include <ortcore/session/session.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,7 +125,8 @@ static status check_tensor(const session_io *io, const tensor *t) {
   if (t->type != want->type)
     return ERROR(INVALID_ARGUMENT, "Unexpected input data type for '%s'. Actual: (tensor(%s)) , expected: (%s); convert it first, nothing is cast implicitly",
                  io->info.name, dtype_name(t->type), io->info.type);
-  if (want->rank < 0) return OK;
+  /* Exporters write an empty shape where they mean "any"; onnxruntime takes it so, and models rely on that. */
+  if (want->rank <= 0) return OK;
   if (t->rank != want->rank)
     return ERROR(INVALID_ARGUMENT, "Invalid rank for input: %s Got: %d Expected: %d. Please fix either the inputs/outputs or the model.", io->info.name, t->rank, want->rank);
   for (int d = 0; d < t->rank; ++d) {
@@ -163,12 +165,17 @@ status session_check_input(const ortc_session *s, const session_io *io, const or
   return wrong_kind(io, v);
 }
 
+/* Exporters use one placeholder ("?", "") for dims that have nothing to do with each other: only what looks like a name is one. */
+static bool is_name(const char *symbol) {
+  return symbol && (isalpha((unsigned char)*symbol) || *symbol == '_');
+}
+
 status session_check_symbols(const ortc_session *s, const feed *feeds) {
   for (int32_t i = 0; i < s->feed_count; ++i) {
     const fact *a = &s->feed_io[i]->declared;
     if (!feeds[i].view) continue;
     for (int d = 0; d < a->rank; ++d) {
-      if (a->dims[d] > -2) continue;
+      if (a->dims[d] > -2 || !is_name(model_symbol_name(s->model, a->dims[d]))) continue;
       for (int32_t j = 0; j <= i; ++j) {
         const fact *b = &s->feed_io[j]->declared;
         for (int e = 0; feeds[j].view && e < (j == i ? d : b->rank); ++e) {

@@ -133,7 +133,12 @@ status session_create(const char *path, buffer *bytes, const ortc_session_option
   frame_pool_init(&s->frames);
   pthread_mutex_init(&s->stats_lock, NULL);
   status result = session_options_copy(options, &s->options);
-  if (!result) result = load(s, path, bytes, options ? &options->cancel : NULL);
+  if (!result) {
+    int64_t severity = option_int(s, "log_severity_level", -1);
+    int before = log_set_thread_severity(severity >= 0 && severity <= ORTC_FATAL ? (int)severity : -1);
+    result = load(s, path, bytes, options ? &options->cancel : NULL);
+    log_set_thread_severity(before);
+  }
   if (result) {
     session_release(s);
     return path ? status_context(result, "Load model from %s failed", path) : result;
