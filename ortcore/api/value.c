@@ -79,7 +79,7 @@ int64_t ortc_value_get_count(const ortc_value *value) {
 }
 
 size_t ortc_value_get_bytes(const ortc_value *value) { return is_tensor(value) && value->view.type != ORTC_STRING ? tensor_bytes(&value->view) : 0; }
-void *ortc_value_get_data(ortc_value *value) { return is_tensor(value) && value->view.type != ORTC_STRING ? value->view.data : NULL; }
+void *ortc_value_get_data(ortc_value *value) { return ortc_value_get_bytes(value) ? value->view.data : NULL; }
 
 void ortc_value_get_memory_info(const ortc_value *value, ortc_memory_info *out_info) {
   const ortc_value *holder = value && !value->memory && value->values ? value->values : value;   /* maps and sparse tensors: their values' */

@@ -36,6 +36,12 @@ static status choose_threads(ortc_session *s) {
 
 /* ---- The model -------------------------------------------------------------------------------------------------------------- */
 
+/* Where a model given as bytes finds its external data: our name for the setting, or onnxruntime's. */
+static const char *external_data_folder(const settings *config) {
+  const char *folder = settings_get(config, "external_data_folder");
+  return folder ? folder : settings_get(config, "session.model_external_initializers_file_folder_path");
+}
+
 static status read_model(ortc_session *s, const char *path, buffer *bytes, const _Atomic bool *cancel) {
   ortc_session_options *o = s->options;
   read_file *files = mem_calloc(o->file_count + 1, sizeof *files);
@@ -48,7 +54,7 @@ static status read_model(ortc_session *s, const char *path, buffer *bytes, const
   status result;
   if (!files || !replacements) result = status_out_of_memory();
   else if (path) result = onnx_read_file(path, &options, &s->model);
-  else result = onnx_read_memory(bytes, settings_get(&o->config, "external_data_folder"), &options, &s->model);
+  else result = onnx_read_memory(bytes, external_data_folder(&o->config), &options, &s->model);
   mem_free(files);
   mem_free(replacements);
   return result;

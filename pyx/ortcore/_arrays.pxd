@@ -9,6 +9,10 @@ cdef ortc_value *tensor_over(object plain, int element_type, object shape, int64
 cdef object array_of(ortc_value *tensor)
 # The dims of a shape given as any iterable of ints, in room for 64; their number.
 cdef int read_dims(object shape, int64_t *dims) except -1
+# Bytes of the elements of such a shape, packed; as many as fit no memory if they cannot be counted.
+cdef size_t count_bytes(int element_type, int rank, const int64_t *dims) noexcept
+# _element_types.element_type(), remembering answers.
+cdef int element_type_of(object spec) except -1
 cdef object shape_of(const ortc_value *tensor)
 # Calls of the library that copy data, made without the GIL.
 cdef ortc_status *copy_into(const ortc_value *source, ortc_value *destination)

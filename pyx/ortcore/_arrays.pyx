@@ -11,7 +11,7 @@ from ortcore._capi cimport *
 from ortcore._errors cimport check
 from ortcore._owners cimport hold, owner_release, owners_enter, owners_leave, release_value
 
-from ortcore._element_types import element_type_of_dtype, numpy_dtype
+from ortcore._element_types import element_type, element_type_of_dtype, numpy_dtype
 from ortcore._errors import InvalidType
 
 cdef extern from "Python.h":
@@ -24,6 +24,7 @@ cdef extern from "Python.h":
 
 cdef object ndarray = np.ndarray
 cdef object MaskedArray = np.ma.MaskedArray
+cdef dict element_types = {}
 cdef list dtypes = [None] * ORTC_ELEMENT_TYPE_COUNT
 # Element types by the letter of the buffer protocol; integers also depend on the item's size.
 cdef int[128] LETTERS
@@ -40,6 +41,29 @@ cdef int read_dims(object shape, int64_t *dims) except -1:
         dims[rank] = operator.index(dim)
         rank += 1
     return rank
+
+
+cdef size_t count_bytes(int element_type, int rank, const int64_t *dims) noexcept:
+    cdef size_t most = <size_t>1 << 60, count = 1
+    cdef int i
+    for i in range(rank):
+        if dims[i] <= 0:
+            return 0
+        if count > most // <size_t>dims[i]:
+            return most
+        count *= dims[i]
+    return (count * ortc_element_type_bits(<ortc_element_type>element_type) + 7) // 8
+
+
+cdef int element_type_of(object spec) except -1:
+    if type(spec) not in (type, int, str):
+        return element_type(spec)
+    known = element_types.get(spec)
+    if known is None:
+        known = element_type(spec)
+        if len(element_types) < 1000:
+            element_types[spec] = known
+    return known
 
 
 # ---- From arrays -----------------------------------------------------------------------------------------------------

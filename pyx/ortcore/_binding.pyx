@@ -1,18 +1,17 @@
 # cython: language_level=3, freethreading_compatible=True, auto_pickle=False, boundscheck=False, wraparound=False
 """IOBinding: which memory a session's inputs are read from and its outputs are written to."""
-import math
 import operator
 
-from ortcore._arrays cimport clone, read_dims, tensor_of, writable_tensor_of
+from ortcore._arrays cimport clone, count_bytes, element_type_of, read_dims, writable_tensor_of
 from ortcore._capi cimport *
-from ortcore._device cimport OrtDevice
+from ortcore._device cimport OrtDevice, fill_device
 from ortcore._errors cimport check_step
 from ortcore._options cimport run_options_of, text_of
 from ortcore._owners cimport hold, owner_object, owner_release, owners_enter, owners_leave, release_value
 from ortcore._session cimport InputInfo, NativeSession
 from ortcore._value cimport OrtValue, object_of, value_of, wrap
 
-from ortcore._element_types import element_type as element_type_of, numpy_dtype
+from ortcore._element_types import numpy_dtype
 from ortcore._errors import make_error
 
 cdef str INPUT = "Error when binding input"
@@ -26,25 +25,18 @@ cdef size_t address_of(object buffer_ptr) except? 0:
     return number
 
 
-cdef int fill_device(object device_type, object device_id, ortc_memory_info *info) except -1:
-    cdef OrtDevice device = device_type if isinstance(device_type, OrtDevice) else OrtDevice.make(device_type, device_id)
-    device.fill(info)
-    return 0
-
-
 cdef ortc_value *value_at(str step, object device_type, object device_id, object element_type, object shape, object buffer_ptr) except NULL:
     """A tensor over memory that the caller looks after."""
     cdef ortc_memory_info info
     cdef ortc_value *value = NULL
     cdef int64_t[64] dims
-    cdef size_t rank, size
+    cdef size_t rank
     cdef int number = element_type_of(element_type)
-    cdef int bits = ortc_element_type_bits(<ortc_element_type>number)
     cdef size_t address = address_of(buffer_ptr)
-    fill_device(device_type, device_id, &info)
+    fill_device(device_type, device_id, -1, &info)
     rank = read_dims(shape, dims)
-    size = min(max((math.prod([dims[i] for i in range(rank)]) * bits + 7) // 8, 0), 1 << 62)
-    check_step(ortc_value_create_borrowed(&info, <ortc_element_type>number, rank, dims, <void *>address, size, NULL, NULL, &value), step)
+    check_step(ortc_value_create_borrowed(&info, <ortc_element_type>number, rank, dims, <void *>address, count_bytes(number, rank, dims), NULL, NULL,
+                                          &value), step)
     return value
 
 
@@ -190,7 +182,7 @@ cdef class IOBinding:
             status = ortc_binding_bind_output(self.pointer, c_name, value)
             ortc_value_release(value)
         elif isinstance(device_type, (str, OrtDevice)) or device_type is None:
-            fill_device(device_type, device_id, &info)
+            fill_device(device_type, device_id, -1, &info)
             owners_enter()
             status = ortc_binding_bind_output_device(self.pointer, c_name, &info)
             owners_leave()
@@ -229,7 +221,7 @@ cdef class IOBinding:
         cdef void *data
         cdef size_t size
         if buffer_ptr is not None:
-            fill_device(device_type, device_id, &info)
+            fill_device(device_type, device_id, -1, &info)
             data, size = <void *>address_of(buffer_ptr), operator.index(capacity)
             status = ortc_binding_bind_output_capacity(self.pointer, text_of(name, "an output's name"), &info, data, size, NULL, NULL)
         else:

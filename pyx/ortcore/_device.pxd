@@ -8,6 +8,8 @@ cdef class OrtDevice:
 cdef class OrtMemoryInfo:
     cdef ortc_memory_info info
 
+# Memory on a device given by name or as an OrtDevice.
+cdef int fill_device(object device_type, object device_id, object vendor_id, ortc_memory_info *info) except -1
 cdef OrtMemoryInfo wrap_memory_info(const ortc_memory_info *info)
 cdef str device_name_of(const ortc_memory_info *info)
 # The allocator registered for `info`, lent; raises if there is none.

@@ -125,6 +125,18 @@ cdef class OrtDevice:
         info.vendor_id = self._vendor
 
 
+cdef int fill_device(object device_type, object device_id, object vendor_id, ortc_memory_info *info) except -1:
+    cdef OrtDevice device
+    if type(device_type) is str and <str>device_type == "cpu" and type(device_id) is int and -32768 <= device_id <= 32767:   # by far the most frequent
+        memset(info, 0, sizeof(info[0]))
+        strncpy(info.name, b"Cpu", sizeof(info.name) - 1)
+        info.device_id = device_id
+        return 0
+    device = device_type if isinstance(device_type, OrtDevice) else OrtDevice.make(device_type, device_id, vendor_id)
+    device.fill(info)
+    return 0
+
+
 cdef str device_name_of(const ortc_memory_info *info):
     if info.device_type == ORTC_DEVICE_CPU:
         return "cpu"

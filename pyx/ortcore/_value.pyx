@@ -1,6 +1,5 @@
 # cython: language_level=3, freethreading_compatible=True, auto_pickle=False
 """OrtValue, and the conversion of Python objects to values and back."""
-import math
 import operator
 import re
 import warnings
@@ -8,13 +7,15 @@ import warnings
 import numpy as np
 
 from libc.stdlib cimport free, malloc
-from ortcore._arrays cimport array_of, clone, copy_into, dlpack_capsule, read_dims, shape_of, tensor_of, tensor_of_dlpack, tensor_over
+from ortcore._arrays cimport (
+    array_of, clone, copy_into, count_bytes, dlpack_capsule, element_type_of, read_dims, shape_of, tensor_of, tensor_of_dlpack, tensor_over
+)
 from ortcore._capi cimport *
-from ortcore._device cimport OrtDevice, OrtMemoryInfo, device_name_of, registered_allocator
+from ortcore._device cimport device_name_of, fill_device, registered_allocator
 from ortcore._errors cimport check
 from ortcore._owners cimport hold, owner_release, owners_enter, owners_leave, release_value
 
-from ortcore._element_types import element_type as element_type_of, numpy_dtype
+from ortcore._element_types import numpy_dtype
 from ortcore._errors import InvalidType, make_error
 
 cdef object KIND_NAMES = {ORTC_VALUE_NONE: "no value (not computed yet, or an empty optional)", ORTC_VALUE_SPARSE: "a sparse tensor",
@@ -35,9 +36,10 @@ cdef str type_text(const ortc_value *value):
 
 cdef int require_host(object device_type, object device_id, object vendor_id) except -1:
     """The values that can be made here lie on the CPU."""
-    cdef OrtDevice device = device_type if isinstance(device_type, OrtDevice) else OrtDevice.make(device_type, device_id, vendor_id)
-    if device._type != 0:
-        raise RuntimeError(f"Can't allocate memory on {device!r}: the providers that can run here have memory on the CPU only; use device_type='cpu'")
+    cdef ortc_memory_info info
+    fill_device(device_type, device_id, vendor_id, &info)
+    if info.device_type != ORTC_DEVICE_CPU:
+        raise RuntimeError(f"Can't allocate memory on {device_name_of(&info)}:{info.device_id}: the providers that can run here have memory on the CPU only; use device_type='cpu'")
     return 0
 
 
@@ -144,7 +146,7 @@ cdef class OrtValue:
         cdef int number = element_type_of(element_type)
         cdef void *held
         rank = read_dims(shape, dims)
-        size = max((math.prod(shape) * ortc_element_type_bits(<ortc_element_type>number) + 7) // 8, 0)
+        size = count_bytes(number, rank, dims)
         held = hold(owner)
         status = ortc_value_create_borrowed(NULL, <ortc_element_type>number, rank, dims, <void *>data, size, owner_release, held, &value)
         if status is not NULL:
