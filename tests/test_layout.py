@@ -51,6 +51,14 @@ def test_every_project_include_exists():
     assert not missing, "\n".join(missing)
 
 
+def test_every_source_is_built():
+    """Its name stands in a meson.build of its folder or of one above; families stand without the ending."""
+    texts = {p.parent: p.read_text() for p in CORE.rglob("meson.build")}
+    named = lambda p: any(re.search(rf"[/']{re.escape(p.stem)}(\.c|\.cu)?'", text) for folder, text in texts.items() if p.is_relative_to(folder))
+    orphans = [str(p.relative_to(ROOT)) for p in SOURCES if p.suffix in {".c", ".cu"} and not named(p)]
+    assert not orphans, "\n".join(orphans)
+
+
 def test_languages():
     """C in the core; CUDA C++ in kernels/cuda; C++ only where the outside world is C++."""
     places = {".cu": ["ortcore/kernels/cuda"], ".cuh": ["ortcore/kernels/cuda"]}
