@@ -150,7 +150,13 @@ static status split_infer(infer_ctx *c) {
     s.attribute = attr_ints(c->node, "split", &given);
   }
   bool listed = s.attribute || s.input, known = listed || (!input && dim_known(n));
-  if (dim_known(n) && known) TRY(split_check(&s, given, c->out_count, n, axis, c->op->since));
+  if (dim_known(n) && known) {
+    status wrong = split_check(&s, given, c->out_count, n, axis, c->op->since);
+    if (wrong && listed) return wrong;
+    /* Sizes that nobody asked for may not work out in a branch that is never taken: that is for run to say. */
+    known = !wrong;
+    ortc_status_release(wrong);
+  }
   dim dims[MAX_RANK];
   for (int d = 0; d < data->rank; ++d) dims[d] = data->dims[d];
   for (int i = 0; i < c->out_count; ++i) {

@@ -76,9 +76,11 @@ static status gather_nd_infer(infer_ctx *c) {
   const fact *data = c->in[0], *indices = c->in[1];
   if (data->rank == RANK_UNKNOWN || indices->rank == RANK_UNKNOWN || indices->rank < 1 || !dim_known(indices->dims[indices->rank - 1]))
     return OK;
-  int64_t skip = attr_int_or(c->node, "batch_dims", 0) + indices->dims[indices->rank - 1], rank = indices->rank - 1 + data->rank - skip;
-  if (skip < 0 || skip > data->rank)
-    return ERROR(INVALID_ARGUMENT, "the coordinates and batch dims of 'indices' are %" PRId64 ", but 'data' has rank %d", skip, data->rank);
+  int64_t batch = attr_int_or(c->node, "batch_dims", 0), coordinates = indices->dims[indices->rank - 1];
+  if (batch < 0 || batch > data->rank || coordinates > data->rank - batch)
+    return ERROR(INVALID_ARGUMENT, "'indices' has %" PRId64 " coordinates and 'batch_dims' is %" PRId64 ", but 'data' has rank %d", coordinates,
+                 batch, data->rank);
+  int64_t skip = batch + coordinates, rank = indices->rank - 1 + data->rank - skip;
   if (rank > MAX_RANK)
     return ERROR(NOT_IMPLEMENTED, "the result would have rank %" PRId64 "; ortcore's tensors have at most %d", rank, MAX_RANK);
   dim dims[MAX_RANK];

@@ -24,8 +24,9 @@ static inline int64_t pad_source(pad_mode mode, int64_t i, int64_t n) {
 
 /* Pads below zero crop first, and what is left is padded. */
 static status pad_axis_make(pad_mode mode, int axis, int64_t n, int64_t before, int64_t after, pad_axis *a) {
-  int64_t first = before < 0 ? -before : 0, crop = after < 0 ? -after : 0;
-  if (before == INT64_MIN || after == INT64_MIN || first > n || crop > n - first)
+  bool fits = before >= -n && after >= -n;
+  int64_t first = fits && before < 0 ? -before : 0, crop = fits && after < 0 ? -after : 0;
+  if (!fits || crop > n - first)
     return ERROR(INVALID_ARGUMENT, "the pads %" PRId64 " and %" PRId64 " remove more than the %" PRId64 " elements of axis %d", before,
                  after, n, axis);
   *a = (pad_axis){before < 0 ? 0 : before, first, n - first - crop, 0};
