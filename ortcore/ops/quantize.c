@@ -178,7 +178,7 @@ static status quantize_run(kernel_ctx *k) {
     b.out = staged;
   }
   b.out_width = dtype_width(native);
-  b.store = native == ORTC_FLOAT ? NULL : convert_find(ORTC_FLOAT, native);
+  if (native != ORTC_FLOAT) b.store = p->quantizes ? quantize_store(native) : convert_find(ORTC_FLOAT, native);
   broadcast_run(k->threads, &b);
   if (direct) return OK;
   if (dtype_bits(out->type) < 8) memset(out->data, 0, tensor_bytes(out));
@@ -212,7 +212,7 @@ static status dynamic_run(kernel_ctx *k) {
   if (!y || y->count == 0) return OK;
   static const quantize_params bounds = {0, 255};
   operand in[3] = {{.data = x->data, .width = 4, .strides = {1}}, {.data = (const char *)&scale, .width = 4}, {.data = (const char *)&zero, .width = 4}};
-  broadcast b = {.count = 3, .in = in, .kernel = quantize_to_integer(ORTC_FLOAT), .params = &bounds, .compute_width = 4, .store = convert_find(ORTC_FLOAT, ORTC_UINT8),
+  broadcast b = {.count = 3, .in = in, .kernel = quantize_to_integer(ORTC_FLOAT), .params = &bounds, .compute_width = 4, .store = quantize_store(ORTC_UINT8),
                  .out = y->data, .out_width = 1};
   broadcast_shape(&b, 1, &x->count);
   broadcast_run(k->threads, &b);

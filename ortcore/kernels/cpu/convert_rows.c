@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #define SAME(x) (x)
-#define TRUTH(x) ((x) < 1 ? (x) : 1)
+#define TRUTH(x) ((x) != 0)
 #define FLOAT_TO_F16(x) f32_to_f16((float)(x))
 #define FLOAT_TO_BF16(x) f32_to_bf16((float)(x))
 
@@ -118,7 +118,7 @@
 #include <ortcore/kernels/cpu/convert_type.h>
 
 #define S uint8_t
-#define T uint8_t
+#define T int32_t
 #define SUFFIX truth
 #define IS_FLOAT 0
 #define LD TRUTH

@@ -54,6 +54,25 @@ static int index_of(dtype precision) { return precision == ORTC_FLOAT16 ? 1 : pr
 const elementwise *quantize_to_integer(dtype precision) { return &to_integer[index_of(precision)]; }
 const elementwise *quantize_to_float(dtype precision) { return &to_float[index_of(precision)]; }
 
+#define STORE(name, type) \
+  MULTIVERSION static void store_##name(const void *restrict in, void *restrict out, int64_t n) { \
+    for (int64_t i = 0; i < n; ++i) ((type *)out)[i] = (type)(int32_t)((const float *)in)[i]; \
+  }
+STORE(i8, int8_t)
+STORE(u8, uint8_t)
+STORE(i16, int16_t)
+STORE(u16, uint16_t)
+
+convert_fn quantize_store(dtype type) {
+  switch (type) {
+    case ORTC_INT8: return store_i8;
+    case ORTC_UINT8: return store_u8;
+    case ORTC_INT16: return store_i16;
+    case ORTC_UINT16: return store_u16;
+    default: return NULL;
+  }
+}
+
 MULTIVERSION ELEMENTWISE(dequantize) {
   (void)params;
   LOOPS((x - zero) * scale);
