@@ -2,6 +2,7 @@
 #include <ortcore/ops/movement.h>
 
 #include <inttypes.h>
+#include <ortcore/base/checked.h>
 #include <string.h>
 
 /* Writes `out`, whose axis i is axis perm[i] of the dense data `in` with dims `in_dims`. */
@@ -114,7 +115,9 @@ static status depth_dims(const node *n, const depth_params *p, int rank, const d
       return ERROR(INVALID_ARGUMENT,
                    "axis %d of 'input' has %" PRId64 " elements, which is not a multiple of %" PRId64 " (blocksize %" PRId64 ")", i, in[i],
                    by, b);
-    out[i] = divide ? in[i] / by : in[i] * by;
+    if (divide) out[i] = in[i] / by;
+    else if (checked_mul(in[i], by, &out[i]))
+      return ERROR(INVALID_ARGUMENT, "axis %d would have %" PRId64 " times %" PRId64 " elements, which is too large", i, by, in[i]);
   }
   return OK;
 }
