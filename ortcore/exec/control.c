@@ -43,7 +43,7 @@ static status runner_init(runner *r, exec_step *e, const char *attribute) {
   }
   const step *s = e->source;
   for (int32_t i = 0; i < g->capture_count; ++i) r->feeds[g->input_count + i] = frame_feed(e->owner, s->in[s->in_count + g->captures[i].slot]);
-  for (int32_t i = 0; i < g->output_count; ++i) r->targets[i] = (target){.kind = TARGET_ENGINE, .name = g->values[g->outputs[i]].name};
+  for (int32_t i = 0; i < g->output_count; ++i) r->targets[i] = (target){.kind = TARGET_ENGINE, .name = g->values[g->outputs[i]].name, .may_share = true};
   return OK;
 }
 

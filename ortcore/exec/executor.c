@@ -236,6 +236,17 @@ static status copy_to_target(frame *f, target *t, const tensor *from) {
   return OK;
 }
 
+/* The feed whose memory slot v is, or NULL. */
+static const feed *feed_of(const frame *f, int32_t v) {
+  const graph *g = f->owner->graph;
+  if (f->shapes->slots[v].where != STORAGE_INPUT) return NULL;
+  for (int32_t i = 0; i < g->input_count; ++i)
+    if (g->inputs[i] == f->shapes->slots[v].root) return &f->feeds[i];
+  for (int32_t i = 0; i < g->capture_count; ++i)
+    if (g->captures[i].inner == f->shapes->slots[v].root) return &f->feeds[g->input_count + i];
+  return NULL;
+}
+
 static status deliver(frame *f, target *targets) {
   const graph *g = f->owner->graph;
   for (int32_t o = 0; o < g->output_count; ++o) {
@@ -250,6 +261,9 @@ static status deliver(frame *f, target *targets) {
     } else if (t->placed) {
       t->result = s->view;
       t->result_memory = buffer_retain(s->memory);
+    } else if (t->may_share && feed_of(f, g->outputs[o])) {
+      t->result = s->view;
+      t->result_memory = buffer_retain(feed_of(f, g->outputs[o])->memory);
     } else {
       TRY(status_context(copy_to_target(f, t, &s->view), "output '%s'", t->name ? t->name : g->values[g->outputs[o]].name));
     }
@@ -280,10 +294,12 @@ static status run(frame *f, run_env *env, int32_t feed_count, feed *feeds, targe
 status executor_run(frame *f, run_env *env, int32_t feed_count, feed *feeds, target *targets) {
   f->env = env;
   f->targets = targets;
+  f->feeds = feeds;
   status s = run(f, env, feed_count, feeds, targets);
   if (s) drop_results(f, targets);
   frame_clear(f);
   f->env = NULL;
   f->targets = NULL;
+  f->feeds = NULL;
   return s;
 }

@@ -33,6 +33,7 @@ typedef struct target {
   size_t capacity;                                          /* CAPACITY, in bytes, at view.data */
   ortc_output_alloc_fn alloc;                               /* CALLBACK */
   void *user;
+  bool may_share;                                           /* ENGINE: a result that is an input may stay where it is, for as long as that input does */
   bool placed;                                              /* the run writes straight into it: nothing is left to copy */
   tensor result;
   buffer *result_memory;                                    /* retained for the caller; NULL for CALLBACK */
@@ -85,6 +86,7 @@ struct frame {
   int threads;                                              /* what k.threads says in all steps */
   run_env *env;                                             /* of the run in progress */
   target *targets;
+  const feed *feeds;
   buffer *scratch[16];                                      /* of the step in progress */
   int32_t scratch_count;
   frame **children;                                         /* idle frames of subplans, one a subplan */
