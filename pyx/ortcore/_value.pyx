@@ -369,9 +369,9 @@ cdef ortc_value *value_of(object source, TypeInfo wanted, int64_t *copied) excep
         if source is None:
             return none_of(wanted)
         if isinstance(source, list):
-            return value_of_list(source, wanted, copied)
+            return value_of_list(list(source), wanted, copied)   # Cython's list and dict are not their subclasses
         if isinstance(source, dict):
-            return map_of(source, wanted, copied)
+            return map_of(dict(source), wanted, copied)
         if wanted.kind == ORTC_VALUE_SPARSE and hasattr(source, "_value"):
             return ortc_value_retain((<OrtValue?>source._value).pointer)
     return tensor_of(source, copied)
