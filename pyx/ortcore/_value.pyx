@@ -387,7 +387,7 @@ cdef ortc_value *none_of(TypeInfo wanted) except NULL:
     return none
 
 
-cdef ortc_value *value_of_list(list items, TypeInfo wanted, int64_t *copied) except NULL:
+cdef ortc_value *value_of_list(object items, TypeInfo wanted, int64_t *copied) except NULL:
     cdef ortc_value *value = NULL
     cdef ortc_value **parts
     cdef size_t count = 0
