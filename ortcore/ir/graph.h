@@ -94,6 +94,8 @@ void model_override_dim(model *m, const char *symbol, int64_t to);
 void model_override_denotation(model *m, const char *denotation, int64_t to);
 int64_t model_opset(const model *m, const char *domain);    /* 0 if not imported */
 status model_hold_buffer(model *m, buffer *b) MUST_CHECK;   /* takes the reference */
+/* Constants that nothing reads lose their contents, and buffers in which no constant lies any more are released. */
+status model_drop_unused(model *m) MUST_CHECK;
 
 status graph_create(model *m, graph *parent, graph **out) MUST_CHECK;
 /* name NULL: a fresh unique one. The new value has an unknown fact. */

@@ -69,5 +69,6 @@ status passes_run(model *m, int level, const char *disabled, const pass_env *env
   TRY(run_rounds(m, level < 2 ? level : 2, disabled, env));
   /* Layouts come last, when nothing is left to fuse; then transposed constants are folded. */
   TRY(run_round(m, 3, level, disabled, env, &turned));
-  return turned ? run_rounds(m, level < 2 ? level : 2, disabled, env) : OK;
+  if (turned) TRY(run_rounds(m, level < 2 ? level : 2, disabled, env));
+  return model_drop_unused(m);
 }
