@@ -1,10 +1,7 @@
 """Every operator that the library registers has a case, for each opset at which it changed."""
-from operators import operators
+from operators import INTERNAL_DOMAIN, operators
 
 from .test_cases import CASES
-
-# Operators that only passes make. What they compute is tested wherever a model runs optimised and unoptimised.
-INTERNAL_DOMAIN = "ortcore"
 
 
 def row_for(rows, case):

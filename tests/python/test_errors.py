@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import ortcore as ort
-from ortcore.capi import _pybind_state, onnxruntime_pybind11_state as state
+from ortcore.capi import _pybind_state
+from ortcore.capi import onnxruntime_pybind11_state as state
 
 from . import models
 
