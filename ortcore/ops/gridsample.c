@@ -207,7 +207,7 @@ static status sample_run(kernel_ctx *k) {
   j.places = dims_product(dims, 2, x->rank);
   if (j.image == 0)
     return ERROR(INVALID_ARGUMENT, "'X' of shape %s has an image without elements", dims_format(b, sizeof b, x->rank, x->dims));
-  parallel_for(k->threads, dims[0] * j.places, 1 + 4096 / (1 + dims[1]), sample_range, &j);
+  parallel_for(k->threads, dims[0] * j.places, 1 + 2048 / (1 + dims[1]), sample_range, &j);
   return OK;
 }
 

@@ -72,9 +72,10 @@ static inline void move_block(char *to, const char *from, int64_t bytes) {
     else f(__VA_ARGS__, width, wide); \
   } while (0)
 
-/* The work of a movement kernel is divided among threads so that each moves at least this much. */
-enum { MOVE_BYTES_PER_THREAD = 128 << 10 };
-static inline int64_t move_grain(int64_t bytes_each) { return MOVE_BYTES_PER_THREAD / (bytes_each + 8) + 1; }
+/* The work of a movement kernel is divided among threads so that each has some ten microseconds of it; a move costs about as much as 32
+ * bytes do. */
+enum { MOVE_BYTES_PER_THREAD = 512 << 10 };
+static inline int64_t move_grain(int64_t bytes_each) { return MOVE_BYTES_PER_THREAD / (bytes_each + 32) + 1; }
 
 /* Strides, in elements, of the logical axes of a tensor with these dims in t's layout. */
 static inline void layout_strides(const tensor *t, const int64_t *dims, int64_t *strides) {

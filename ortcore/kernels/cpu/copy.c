@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BYTES_PER_THREAD = 128 << 10 };                     /* less is copied faster than a thread is woken */
+enum { BYTES_PER_THREAD = 512 << 10 };                     /* less is copied faster than a thread is woken */
 
 #define WIDTH 1
 #include <ortcore/kernels/cpu/copy_width.h>
