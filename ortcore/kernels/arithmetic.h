@@ -8,7 +8,8 @@
 
 #include <math.h>
 
-#define ARITHMETIC_UNARY(X) \
+/* A few instructions each. */
+#define ARITHMETIC_SIMPLE(X) \
   X(Abs, FABS(x)) \
   X(Neg, -x) \
   X(Ceil, CEIL(x)) \
@@ -17,19 +18,23 @@
   X(Sqrt, SQRT(x)) \
   X(Reciprocal, (T)1 / x) \
   X(Sign, x > 0 ? (T)1 : x < 0 ? (T)-1 : x) \
+  X(Relu, x < 0 ? (T)0 : x) \
+  X(HardSwish, x * ARITHMETIC_CLAMP(x / (T)6 + (T)0.5, (T)0, (T)1)) \
+  X(Softsign, x / ((T)1 + FABS(x)))
+
+#define ARITHMETIC_FUNCTIONS(X) \
   X(Exp, EXP(x)) \
   X(Log, LOG(x)) \
   X(Tanh, TANH(x)) \
   X(Erf, ERF(x)) \
   X(Sigmoid, SIGMOID(x)) \
   X(Softplus, SOFTPLUS(x)) \
-  X(Softsign, x / ((T)1 + FABS(x))) \
-  X(Relu, x < 0 ? (T)0 : x) \
-  X(HardSwish, x * ARITHMETIC_CLAMP(x / (T)6 + (T)0.5, (T)0, (T)1)) \
   X(Silu, x * SIGMOID(x)) \
   X(Mish, MISH(x)) \
   X(Gelu, GELU(x)) \
   X(GeluTanh, x * SIGMOID((T)1.5957691216057308 * (x + (T)0.044715 * x * x * x)))   /* (1 + tanh u) / 2 is sigmoid(2u) */
+
+#define ARITHMETIC_UNARY(X) ARITHMETIC_SIMPLE(X) ARITHMETIC_FUNCTIONS(X)
 
 #define ARITHMETIC_PERIODIC(X) \
   X(Sin, SIN(x)) \

@@ -7,7 +7,7 @@
 
 enum {
   BLOCK = 512,                                             /* elements on their way through the native types; whole bytes of every packed type */
-  GRAIN_DIRECT = 1 << 16, GRAIN_STAGED = 1 << 13,
+  GRAIN_DIRECT = 1 << 17, GRAIN_STAGED = 1 << 13,
 };
 
 #define TS_SMALL_FLOAT (TS_FLOAT8 | TS(FLOAT8E8M0) | TS(FLOAT4E2M1) | TS(FLOAT6E2M3) | TS(FLOAT6E3M2))

@@ -31,6 +31,7 @@ elementwise_fn elementwise_where(int width);
 extern const elementwise elementwise_f32[], elementwise_f64[], elementwise_bool[], elementwise_i8[], elementwise_i16[], elementwise_i32[], elementwise_i64[],
   elementwise_u8[], elementwise_u16[], elementwise_u32[], elementwise_u64[];
 
-enum { GRAIN_CHEAP = 1 << 16, GRAIN_FUNCTION = 1 << 14, GRAIN_LIBRARY = 1 << 11 };
+/* Some ten microseconds each. */
+enum { GRAIN_CHEAP = 1 << 17, GRAIN_FUNCTION = 1 << 15, GRAIN_LIBRARY = 1 << 11 };
 
 #endif
