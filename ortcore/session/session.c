@@ -3,6 +3,7 @@
 #include <ortcore/base/threads.h>
 #include <ortcore/device/memory_info.h>
 #include <ortcore/onnx/read.h>
+#include <ortcore/onnx/write.h>
 #include <ortcore/passes/pass.h>
 #include <ortcore/plan/eval.h>
 #include <ortcore/session/session.h>
@@ -123,6 +124,8 @@ static status load(ortc_session *s, const char *path, buffer *bytes, const _Atom
   TRY(remember_output_names(s));
   TRY(optimise(s, cancel));
   if (cancel && *cancel) return ERROR(MODEL_LOAD_CANCELED, "loading was cancelled");
+  const char *save = settings_get(&s->options->config, "optimized_model_filepath");
+  if (save && *save) TRY(onnx_write_file(s->model, s->output_names, save));
   TRY(session_io_init(s));
   read_metadata(s);
   TRY(plan_create(s->model->main, s->model->memory, s->threads, &s->plan));
