@@ -82,3 +82,7 @@ __all__ = [
     "set_default_logger_callback", "set_default_logger_severity", "set_default_logger_verbosity", "set_global_thread_pool_sizes", "set_seed",
     "set_thread_budget", "unregister_execution_provider_library", "version",
 ]
+
+# Last, since they import from here: programs write `ort.capi.onnxruntime_pybind11_state.Fail` without importing it.
+import ortcore.capi._pybind_state  # noqa: E402
+import ortcore.capi.onnxruntime_pybind11_state  # noqa: E402, F401
