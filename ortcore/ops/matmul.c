@@ -63,7 +63,7 @@ static status matmul_op_infer(infer_ctx *c) {
   return matmul_infer(c->in[0], c->in[1], p.trans_a, p.trans_b, c->out[0]);
 }
 
-/* The portable product multiplies a constant f32 or f64 B from panels that are made once. */
+/* The portable product multiplies a constant float B from panels that are made once, in f32 or f64. */
 static status pack_b(const fact *b, matmul_params *p) {
   tensor row = {.rank = 2, .dims = {1, b->dims[p->trans_b ? 1 : 0]}};
   matmul_shape s;
@@ -94,7 +94,7 @@ static status matmul_prepare(prepare_ctx *c, void **out_params) {
     return ERROR(INVALID_ARGUMENT, "'alpha' is %g and 'beta' is %g; products of integers need whole numbers", (double)p->alpha, (double)p->beta);
   if (b->value && b->rank == 2 && b->value->count > 0) {
     if (dnn_supports(b->type)) TRY(dnn_weights_create(&p->weights));
-    else if (b->type == ORTC_FLOAT || b->type == ORTC_DOUBLE) TRY(pack_b(b, p));
+    else if (!integer) TRY(pack_b(b, p));
   }
   *out_params = p;
   return OK;

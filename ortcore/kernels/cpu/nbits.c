@@ -73,47 +73,100 @@ void nbits_init(nbits *w) { w->side = (gemm_side){.pack = nbits_pack}; }
 
 MULTIVERSION
 static float dot(const float *restrict a, const float *restrict b, int64_t n) {
-  enum { LANES = 32 };
-  float sum[LANES] = {0}, total = 0;
+  enum { WIDE = 32 };
+  float sum[WIDE] = {0}, total = 0;
   int64_t i = 0;
-  for (; i + LANES <= n; i += LANES)
-    for (int l = 0; l < LANES; ++l) sum[l] += a[i + l] * b[i + l];
-  for (int l = 0; l < LANES; ++l) total += sum[l];
+  for (; i + WIDE <= n; i += WIDE)
+    for (int l = 0; l < WIDE; ++l) sum[l] += a[i + l] * b[i + l];
+  for (int l = 0; l < WIDE; ++l) total += sum[l];
   for (; i < n; ++i) total += a[i] * b[i];
   return total;
+}
+
+/* ---- Few rows ------------------------------------------------------------------------------------------------------- */
+
+/* Codes of 4 bits in blocks of whole LANES pairs are multiplied as they lie: even and odd elements of a row are kept apart, so that the low and
+ * the high halves of LANES bytes meet their factors in a vector. Zero points go by the sums of blocks:
+ *   sum (q - zero) x = sum q x - zero * sum x */
+enum { LANES = 16 };
+
+static bool multiplies_codes(const nbits *w) { return w->bits == 4 && !w->groups && w->block % (2 * LANES) == 0; }
+
+static void split_row(const nbits *w, const float *x, float *out, float *sums) {
+  for (int64_t i = 0; i < w->blocks * w->block; ++i) {
+    int64_t chunk = i / (2 * LANES), at = i % (2 * LANES);
+    out[chunk * 2 * LANES + (at & 1) * LANES + at / 2] = i < w->k ? x[i] : 0;
+    if (i % w->block == 0) sums[i / w->block] = 0;
+    if (i < w->k) sums[i / w->block] += x[i];
+  }
+}
+
+MULTIVERSION
+static float dot_4bit(const uint8_t *restrict codes, const float *restrict x, const float *restrict scales, int64_t blocks, int64_t chunks) {
+  float sum[LANES] = {0}, total = 0;
+  for (int64_t b = 0; b < blocks; ++b) {
+    float part[LANES] = {0};
+    for (int64_t c = 0; c < chunks; ++c, codes += LANES, x += 2 * LANES)
+      for (int l = 0; l < LANES; ++l) part[l] += (float)(int32_t)(codes[l] & 15) * x[l] + (float)(int32_t)(codes[l] >> 4) * x[LANES + l];
+    for (int l = 0; l < LANES; ++l) sum[l] += scales[b] * part[l];
+  }
+  for (int l = 0; l < LANES; ++l) total += sum[l];
+  return total;
+}
+
+static float column_product(const nbits *w, int64_t column, const float *x, const float *sums) {
+  const float *scales = w->scales + column * w->blocks;
+  float y = dot_4bit(w->codes + column * w->blocks * (w->block / 2), x, scales, w->blocks, w->block / (2 * LANES)), zeros = 0;
+  for (int64_t b = 0; b < w->blocks; ++b) zeros += scales[b] * zero_of(w, column, b) * sums[b];
+  return y - zeros;
 }
 
 typedef struct few_rows {
   const nbits *w;
   int64_t m, tasks;
   int shares;
-  const float *x;
+  const float *x;                                           /* [m, k], or as split_row leaves it */
+  const float *sums;                                        /* [m, blocks]; NULL: columns are unpacked */
   const gemm_sink *sink;
   char *scratch;
   size_t share_bytes;
 } few_rows;
 
+static void column_sums(const few_rows *f, int64_t column, float *unpacked, float *out) {
+  const nbits *w = f->w;
+  if (f->sums) {
+    for (int64_t i = 0; i < f->m; ++i) out[i * COLUMNS] = column_product(w, column, f->x + i * w->blocks * w->block, f->sums + i * w->blocks);
+    return;
+  }
+  unpack(w, column, 0, w->k, unpacked);
+  for (int64_t i = 0; i < f->m; ++i) out[i * COLUMNS] = dot(f->x + i * w->k, unpacked, w->k);
+}
+
 static void share_range(void *context, int64_t begin, int64_t end) {
   const few_rows *f = context;
-  const nbits *w = f->w;
   for (int64_t share = begin; share < end; ++share) {
-    float *column = (float *)(f->scratch + (size_t)share * f->share_bytes), *sums = column + w->k;
+    float *column = (float *)(f->scratch + (size_t)share * f->share_bytes), *sums = column + f->w->k;
     for (int64_t task = f->tasks * share / f->shares; task < f->tasks * (share + 1) / f->shares; ++task) {
-      int64_t first = task * COLUMNS, count = w->n - first < COLUMNS ? w->n - first : COLUMNS;
-      for (int64_t j = 0; j < count; ++j) {
-        unpack(w, first + j, 0, w->k, column);
-        for (int64_t i = 0; i < f->m; ++i) sums[i * COLUMNS + j] = dot(f->x + i * w->k, column, w->k);
-      }
+      int64_t first = task * COLUMNS, count = f->w->n - first < COLUMNS ? f->w->n - first : COLUMNS;
+      for (int64_t j = 0; j < count; ++j) column_sums(f, first + j, column, sums + j);
       for (int64_t i = 0; i < f->m; ++i) f->sink->store(f->sink, 0, i, first, count, sums + i * COLUMNS);
     }
   }
 }
 
-size_t nbits_scratch_bytes(const nbits *w, int64_t m, int threads) { return align_up((size_t)(w->k + m * COLUMNS) * sizeof(float), 64) * (size_t)threads; }
+static size_t share_bytes(const nbits *w, int64_t m) { return align_up((size_t)(w->k + m * COLUMNS) * sizeof(float), 64); }
+static size_t split_bytes(const nbits *w, int64_t m) { return align_up((size_t)(m * w->blocks * (w->block + 1)) * sizeof(float), 64); }
+
+size_t nbits_scratch_bytes(const nbits *w, int64_t m, int threads) { return share_bytes(w, m) * (size_t)threads + split_bytes(w, m); }
 
 void nbits_product(const nbits *w, int64_t m, const float *x, const gemm_sink *sink, int threads, void *scratch) {
-  few_rows f = {w, m, (w->n + COLUMNS - 1) / COLUMNS, threads, x, sink, scratch, nbits_scratch_bytes(w, m, 1)};
+  few_rows f = {w, m, (w->n + COLUMNS - 1) / COLUMNS, threads, x, NULL, sink, (char *)scratch + split_bytes(w, m), share_bytes(w, m)};
   if (w->n * w->k < 65536) f.shares = 1;
   if (f.shares > f.tasks) f.shares = (int)f.tasks;
+  if (multiplies_codes(w)) {
+    float *rows = scratch, *sums = rows + m * w->blocks * w->block;
+    for (int64_t i = 0; i < m; ++i) split_row(w, x + i * w->k, rows + i * w->blocks * w->block, sums + i * w->blocks);
+    f.x = rows, f.sums = sums;
+  }
   parallel_for(f.shares, f.shares, 1, share_range, &f);
 }
