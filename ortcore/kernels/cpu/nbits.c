@@ -85,38 +85,56 @@ static float dot(const float *restrict a, const float *restrict b, int64_t n) {
 
 /* ---- Few rows ------------------------------------------------------------------------------------------------------- */
 
-/* Codes of 4 bits in blocks of whole LANES pairs are multiplied as they lie: even and odd elements of a row are kept apart, so that the low and
- * the high halves of LANES bytes meet their factors in a vector. Zero points go by the sums of blocks:
- *   sum (q - zero) x = sum q x - zero * sum x */
-enum { LANES = 16 };
+/* Codes of 4 bits are multiplied as they lie. A chunk of 64 bytes is 16 words of 8 codes: shifted by 4j, the words give the j-th code of each, and
+ * the row is put in that order beforehand. Zero points go by the sums of blocks: sum (q - zero) x = sum q x - zero * sum x. */
+enum { LANES = 16, WORD_CODES = 8, CHUNK_CODES = LANES * WORD_CODES };
+typedef float lanes_f32 __attribute__((vector_size(LANES * sizeof(float))));
+typedef int32_t lanes_i32 __attribute__((vector_size(LANES * sizeof(int32_t))));
 
-static bool multiplies_codes(const nbits *w) { return w->bits == 4 && !w->groups && w->block % (2 * LANES) == 0; }
+static bool multiplies_codes(const nbits *w) {
+  return w->bits == 4 && !w->groups && w->block % (4 * WORD_CODES) == 0 && w->blocks * w->block % CHUNK_CODES == 0;
+}
 
 static void split_row(const nbits *w, const float *x, float *out, float *sums) {
+  memset(sums, 0, (size_t)w->blocks * sizeof *sums);
   for (int64_t i = 0; i < w->blocks * w->block; ++i) {
-    int64_t chunk = i / (2 * LANES), at = i % (2 * LANES);
-    out[chunk * 2 * LANES + (at & 1) * LANES + at / 2] = i < w->k ? x[i] : 0;
-    if (i % w->block == 0) sums[i / w->block] = 0;
+    int64_t chunk = i / CHUNK_CODES, word = i % CHUNK_CODES / WORD_CODES, j = i % WORD_CODES;
+    out[chunk * CHUNK_CODES + j * LANES + word] = i < w->k ? x[i] : 0;
     if (i < w->k) sums[i / w->block] += x[i];
   }
 }
 
 MULTIVERSION
-static float dot_4bit(const uint8_t *restrict codes, const float *restrict x, const float *restrict scales, int64_t blocks, int64_t chunks) {
-  float sum[LANES] = {0}, total = 0;
-  for (int64_t b = 0; b < blocks; ++b) {
-    float part[LANES] = {0};
-    for (int64_t c = 0; c < chunks; ++c, codes += LANES, x += 2 * LANES)
-      for (int l = 0; l < LANES; ++l) part[l] += (float)(int32_t)(codes[l] & 15) * x[l] + (float)(int32_t)(codes[l] >> 4) * x[LANES + l];
-    for (int l = 0; l < LANES; ++l) sum[l] += scales[b] * part[l];
+static float dot_4bit(const uint8_t *restrict codes, const float *restrict x, const float *restrict scales, int64_t chunks, int64_t block) {
+  /* Scales of the blocks that a chunk touches, spread over its words. */
+  int touched = block < CHUNK_CODES ? (int)(CHUNK_CODES / block) : 1, chunk_shift = block > CHUNK_CODES ? __builtin_ctzll((uint64_t)block / CHUNK_CODES) : 0;
+  lanes_i32 spread;
+  lanes_f32 sum = {0};
+  for (int l = 0; l < LANES; ++l) spread[l] = (int32_t)(l * touched / LANES);
+  for (int64_t c = 0; c < chunks; ++c, codes += CHUNK_CODES / 2, x += CHUNK_CODES) {
+    lanes_i32 words;
+    lanes_f32 part = {0}, scale = {0};
+    memcpy(&words, codes, sizeof words);
+    for (int j = 0; j < WORD_CODES; ++j) {
+      lanes_f32 row;
+      memcpy(&row, x + j * LANES, sizeof row);
+      part += __builtin_convertvector(words >> (4 * j) & 15, lanes_f32) * row;
+    }
+    const float *own = scales + (c * touched >> chunk_shift);
+    if (touched == 4) memcpy(&scale, own, 4 * sizeof *own);
+    else if (touched == 2) memcpy(&scale, own, 2 * sizeof *own);
+    else scale[0] = *own;
+    sum += part * __builtin_shuffle(scale, spread);
   }
+  float total = 0;
   for (int l = 0; l < LANES; ++l) total += sum[l];
   return total;
 }
 
 static float column_product(const nbits *w, int64_t column, const float *x, const float *sums) {
   const float *scales = w->scales + column * w->blocks;
-  float y = dot_4bit(w->codes + column * w->blocks * (w->block / 2), x, scales, w->blocks, w->block / (2 * LANES)), zeros = 0;
+  float y = dot_4bit(w->codes + column * w->blocks * (w->block / 2), x, scales, w->blocks * w->block / CHUNK_CODES, w->block), zeros = 0;
+  if (!w->zeros && !w->zero_codes) return y - zero_of(w, column, 0) * dot(scales, sums, w->blocks);
   for (int64_t b = 0; b < w->blocks; ++b) zeros += scales[b] * zero_of(w, column, b) * sums[b];
   return y - zeros;
 }
