@@ -52,6 +52,46 @@ def attention_case(opset=23, dtype=f32, q=(2, 3, 4, 8), k=(2, 3, 6, 8), v=(2, 3,
     return case("Attention", opset, inputs, lambda *x: attention(*x, **how)[:outputs], attrs=how, id=f"{dtype}-{name}-{shape}".replace(" ", ""), peer=peer, **tolerance)
 
 
+def linear_attention(q, k, v, state=None, decay=None, beta=None, q_num_heads=1, kv_num_heads=1, scale=0, update_rule="gated_delta"):
+    group = q_num_heads // kv_num_heads
+    q, k, v = heads(q, q_num_heads), heads(k, kv_num_heads), heads(v, kv_num_heads)
+    state = np.zeros((*k.shape[:2], k.shape[3], v.shape[3])) if state is None else state
+    y = np.zeros((*q.shape[:3], v.shape[3]))
+    for t in range(q.shape[2]):
+        value = v[:, :, t]
+        if decay is not None:
+            state = state * np.exp(heads(decay, kv_num_heads)[:, :, t])[..., None]
+        if beta is not None:
+            value = beta[:, t, :, None] * (value - np.einsum("bhdm,bhd->bhm", state, k[:, :, t]))
+        state = state + k[:, :, t, :, None] * value[:, :, None]
+        y[:, :, t] = np.einsum("bhd,bhdm->bhm", q[:, :, t], np.repeat(state, group, 1)) * (scale or q.shape[-1] ** -0.5)
+    return y.transpose(0, 2, 1, 3).reshape(y.shape[0], y.shape[2], -1), state
+
+
+def linear_case(rule, dtype=f32, state=True, decay=None, beta=None, **how):
+    how |= {"update_rule": rule, "q_num_heads": 4, "kv_num_heads": 2}
+    part = lambda shape, seed: data(shape, dtype, -0.5, 0.5, seed=seed)
+    inputs = [part((2, 5, 24), 0), part((2, 5, 12), 1), part((2, 5, 8), 2), part((2, 2, 6, 4), 3) if state else None, part((2, 5, decay), 4) if decay else None, part((2, 5, beta), 5) if beta else None]
+    while inputs[-1] is None:
+        inputs.pop()
+    tolerance = {"rtol": 2e-2, "atol": 2e-2} if dtype in (f16, bf16) else loose(dtype)
+    return case("LinearAttention", 27, inputs, lambda *x: linear_attention(*x, **how), attrs=how, id=f"{rule}-{dtype}-{state}-{decay}-{beta}", peer=False, **tolerance)
+
+
+def causal_conv(x, w, bias=None, state=None, activation="none"):
+    taps = w.shape[2]
+    padded = np.concatenate([np.zeros((*x.shape[:2], taps - 1)) if state is None else state, x], 2)
+    y = sum(padded[:, :, i:i + x.shape[2]] * w[None, :, 0, i, None] for i in range(taps)) + (0 if bias is None else bias[:, None])
+    return y if activation == "none" else y / (1 + np.exp(-y)), padded[:, :, padded.shape[2] - taps + 1:]
+
+
+def causal_case(dtype=f32, bias=True, state=True, **how):
+    inputs = [data((2, 3, 5), dtype), data((3, 1, 4), dtype, seed=1), data((3,), dtype, seed=2) if bias else None, data((2, 3, 3), dtype, seed=3) if state else None]
+    while inputs[-1] is None:
+        inputs.pop()
+    return case("CausalConvWithState", 27, inputs, lambda *x: causal_conv(*x, **how), attrs=how, id=f"{dtype}-{bias}-{state}-{how}", peer=False, **loose(dtype))
+
+
 FLAT = {"q": (2, 4, 24), "k": (2, 6, 24), "v": (2, 6, 30), "q_num_heads": 3, "kv_num_heads": 3}
 FLOAT_MASK = data((4, 6), f32)
 BOOL_MASK = data((2, 1, 4, 6), boolean)
@@ -82,4 +122,14 @@ CASES = [
     case("Attention", 23, [data((2, 4, 24))] * 3, error="q_num_heads", peer=False),
     case("Attention", 23, [data((2, 3, 4, 8)), data((2, 2, 6, 8)), data((2, 2, 6, 8))], error="cannot share", peer=False),
     case("Attention", 23, [data((2, 3, 4, 8)), data((2, 3, 6, 8)), data((2, 3, 6, 8)), data((5, 6))], error="'attn_mask' has shape", peer=False),
+    *[linear_case("linear", t) for t in (f32, f16, bf16)],
+    linear_case("linear", state=False, scale=0.5),
+    *[linear_case("gated", decay=n) for n in (2, 12)],
+    *[linear_case("delta", beta=n) for n in (1, 2)],
+    linear_case("gated_delta", decay=12, beta=2),
+    case("LinearAttention", 27, [data((2, 5, 24))] * 3, attrs={"q_num_heads": 4, "kv_num_heads": 4}, error="needs input 'decay'", peer=False),
+    *[causal_case(t) for t in (f32, f16, bf16)],
+    causal_case(bias=False, state=False),
+    causal_case(activation="silu"),
+    case("CausalConvWithState", 27, [data((2, 3, 5)), data((4, 1, 4))], error="'weight' must be", peer=False),
 ]
