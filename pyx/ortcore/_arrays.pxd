@@ -15,7 +15,7 @@ cdef size_t count_bytes(int element_type, int rank, const int64_t *dims) noexcep
 cdef int element_type_of(object spec) except -1
 cdef object shape_of(const ortc_value *tensor)
 # Calls of the library that copy data, made without the GIL.
-cdef ortc_status *copy_into(const ortc_value *source, ortc_value *destination)
+cdef ortc_status *copy_into(const ortc_value *source, ortc_value *destination) noexcept
 cdef ortc_value *clone(const ortc_value *source) except NULL
 # A strided tensor is copied and counted, or refused if `copied` is NULL.
 cdef ortc_value *tensor_of_dlpack(object source, int64_t *copied) except NULL

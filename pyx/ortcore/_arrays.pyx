@@ -290,7 +290,7 @@ cdef object unpack(const uint8_t[::1] packed, int element_type, object shape):
 
 # ---- Copies and DLPack ------------------------------------------------------------------------------------------------
 
-cdef ortc_status *copy_into(const ortc_value *source, ortc_value *destination):
+cdef ortc_status *copy_into(const ortc_value *source, ortc_value *destination) noexcept:
     cdef ortc_status *status
     with nogil:
         status = ortc_value_copy_into(source, destination)

@@ -1,5 +1,5 @@
 from libc.stdint cimport int64_t
-from ortcore._capi cimport ortc_binding, ortc_status
+from ortcore._capi cimport ortc_binding, ortc_status, ortc_value
 from ortcore._session cimport NativeSession
 
 cdef class IOBinding:
@@ -10,5 +10,7 @@ cdef class IOBinding:
     cdef object __weakref__
     cdef int run(self, NativeSession session, object run_options) except -1
     cdef int run_failed(self, ortc_status *status) except -1
+    cdef int put_input(self, const char *name, ortc_value *value) except -1
+    cdef int put_output(self, const char *name, ortc_value *value) except -1
     cdef int bind_value(self, object name, object source) except -1
     cdef int bind_memory(self, object name, object memory) except -1

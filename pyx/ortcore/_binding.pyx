@@ -110,18 +110,22 @@ cdef class IOBinding:
 
     # ---- Inputs
 
+    cdef int put_input(self, const char *name, ortc_value *value) except -1:
+        """Takes over the reference to `value`, whatever happens."""
+        cdef ortc_status *status
+        owners_enter()
+        status = ortc_binding_bind_input(self.pointer, name, value)
+        ortc_value_release(value)
+        owners_leave()
+        return check_step(status, INPUT)
+
     cdef int bind_value(self, object name, object source) except -1:
         cdef int64_t copied = 0
         cdef InputInfo info = self.session.inputs.get(name)
-        cdef ortc_value *value
+        cdef const char *c_name = text_of(name, "an input's name")
         if isinstance(source, OrtValue) and (<OrtValue>source)._session is not None and (<OrtValue>source)._session is not self.session:
             raise ValueError(f"input '{name}' is an OrtValue that another session created; it can be bound to that session only")
-        value = value_of(source, info, &copied)
-        owners_enter()
-        status = ortc_binding_bind_input(self.pointer, text_of(name, "an input's name"), value)
-        ortc_value_release(value)
-        owners_leave()
-        check_step(status, INPUT)
+        self.put_input(c_name, value_of(source, info, &copied))
         if copied:
             ortc_binding_count_copied(self.pointer, copied)
         return 0
@@ -142,12 +146,8 @@ cdef class IOBinding:
         `device_type` 'cpu' or 'cuda', or an OrtDevice. `element_type` a dtype, a name, or a number of ONNX's TensorProto.DataType; types narrower
         than a byte are packed from the low bits up.
         """
-        cdef ortc_value *value = value_at(INPUT, device_type, device_id, element_type, shape, buffer_ptr)
-        owners_enter()
-        status = ortc_binding_bind_input(self.pointer, text_of(name, "an input's name"), value)
-        ortc_value_release(value)
-        owners_leave()
-        check_step(status, INPUT)
+        cdef const char *c_name = text_of(name, "an input's name")
+        self.put_input(c_name, value_at(INPUT, device_type, device_id, element_type, shape, buffer_ptr))
 
     def bind_ortvalue_input(self, name, ortvalue):
         """Binds an input to an OrtValue of any kind, which the binding holds."""
@@ -156,6 +156,15 @@ cdef class IOBinding:
         self.bind_value(name, ortvalue)
 
     # ---- Outputs
+
+    cdef int put_output(self, const char *name, ortc_value *value) except -1:
+        """Takes over the reference to `value`, whatever happens."""
+        cdef ortc_status *status
+        owners_enter()
+        status = ortc_binding_bind_output(self.pointer, name, value)
+        ortc_value_release(value)
+        owners_leave()
+        return check_step(status, OUTPUT)
 
     def bind_output(self, name, device_type="cpu", device_id=0, element_type=None, shape=None, buffer_ptr=None, *, capacity=None, allocator=None):
         """Binds an output, in one of these ways.
@@ -168,7 +177,6 @@ cdef class IOBinding:
         bind_output(name, allocator=f): into what f(shape, dtype, bytes) returns, an object with at least so many writable bytes. It is called
             once a run, on the run's thread, with the final shape, before anything is written.
         """
-        cdef ortc_value *value
         cdef ortc_memory_info info
         cdef const char *c_name = text_of(name, "an output's name")
         if allocator is not None:
@@ -178,18 +186,15 @@ cdef class IOBinding:
         if buffer_ptr is not None:
             if element_type is None or shape is None:
                 raise ValueError("`element_type` and `shape` are to be provided if a pre-allocated memory is provided")
-            value = value_at(OUTPUT, device_type, device_id, element_type, shape, buffer_ptr)
-            status = ortc_binding_bind_output(self.pointer, c_name, value)
-            ortc_value_release(value)
+            self.put_output(c_name, value_at(OUTPUT, device_type, device_id, element_type, shape, buffer_ptr))
         elif isinstance(device_type, (str, OrtDevice)) or device_type is None:
             fill_device(device_type, device_id, -1, &info)
             owners_enter()
             status = ortc_binding_bind_output_device(self.pointer, c_name, &info)
             owners_leave()
+            check_step(status, OUTPUT)
         else:
             self.bind_memory(name, device_type)
-            return
-        check_step(status, OUTPUT)
         self.allocators.pop(name, None)
 
     def bind_ortvalue_output(self, name, ortvalue):
@@ -199,6 +204,7 @@ cdef class IOBinding:
         self.bind_memory(name, ortvalue)
 
     cdef int bind_memory(self, object name, object memory) except -1:
+        cdef const char *c_name = text_of(name, "an output's name")
         cdef ortc_value *value
         if not isinstance(memory, OrtValue):
             value = writable_tensor_of(memory)
@@ -206,15 +212,12 @@ cdef class IOBinding:
             raise ValueError(f"output '{name}' is an OrtValue that another session created; it can be bound to that session only")
         else:
             value = ortc_value_retain((<OrtValue>memory).pointer)
-        owners_enter()
-        status = ortc_binding_bind_output(self.pointer, text_of(name, "an output's name"), value)
-        ortc_value_release(value)
-        owners_leave()
-        check_step(status, OUTPUT)
+        self.put_output(c_name, value)
         self.allocators.pop(name, None)
         return 0
 
     def _bind_capacity(self, name, device_type, device_id, buffer_ptr, capacity):
+        cdef const char *c_name = text_of(name, "an output's name")
         cdef ortc_memory_info info
         cdef OrtValue memory
         cdef void *owner = NULL
@@ -223,12 +226,12 @@ cdef class IOBinding:
         if buffer_ptr is not None:
             fill_device(device_type, device_id, -1, &info)
             data, size = <void *>address_of(buffer_ptr), operator.index(capacity)
-            status = ortc_binding_bind_output_capacity(self.pointer, text_of(name, "an output's name"), &info, data, size, NULL, NULL)
+            status = ortc_binding_bind_output_capacity(self.pointer, c_name, &info, data, size, NULL, NULL)
         else:
             memory = wrap(writable_tensor_of(capacity))
             owner = hold(memory)
             owners_enter()
-            status = ortc_binding_bind_output_capacity(self.pointer, text_of(name, "an output's name"), NULL, ortc_value_get_data(memory.pointer),
+            status = ortc_binding_bind_output_capacity(self.pointer, c_name, NULL, ortc_value_get_data(memory.pointer),
                                                        ortc_value_get_bytes(memory.pointer), owner_release, owner)
             if status is not NULL:
                 owner_release(owner)
@@ -237,6 +240,7 @@ cdef class IOBinding:
         self.allocators.pop(name, None)
 
     def _bind_allocator(self, name, function):
+        cdef const char *c_name = text_of(name, "an output's name")
         cdef Allocator allocator = Allocator()
         cdef void *owner
         if not callable(function):
@@ -244,7 +248,7 @@ cdef class IOBinding:
         allocator.function = function
         owner = hold(allocator)
         owners_enter()
-        status = ortc_binding_bind_output_allocator(self.pointer, text_of(name, "an output's name"), NULL, allocate_output, owner_release, owner)
+        status = ortc_binding_bind_output_allocator(self.pointer, c_name, NULL, allocate_output, owner_release, owner)
         if status is not NULL:
             owner_release(owner)
         owners_leave()

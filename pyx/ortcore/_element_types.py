@@ -54,7 +54,7 @@ def element_type(spec: object) -> int:
     ONNX's type strings.
     """
     if spec is None:
-        raise TypeError("element_type is None; give a dtype such as numpy.float32, a name such as 'float16', or a number of TensorProto.DataType")
+        raise InvalidType("element_type is None; give a dtype such as numpy.float32, a name such as 'float16', or a number of TensorProto.DataType")
     if not isinstance(spec, (str, type, np.dtype)):
         try:
             number = operator.index(spec)  # type: ignore[arg-type]
