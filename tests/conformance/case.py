@@ -14,6 +14,10 @@ NUMERIC = FLOATS + INTEGERS
 FLOAT_BITS = {f64: 52, f32: 23, f16: 10, bf16: 7}          # of the significand
 
 
+class PEER:
+    """As `expect`: what onnxruntime computes. For operators that are easier asked than written again; give output_types as well."""
+
+
 @dataclasses.dataclass(eq=False)
 class Case:
     op: str
@@ -34,7 +38,7 @@ class Case:
     check: object = None
 
     def __post_init__(self):
-        self.inputs = [x if x is None or isinstance(x, (np.ndarray, Seq, Opt)) else np.asarray(x) for x in self.inputs]
+        self.inputs = [x if x is None or isinstance(x, (np.ndarray, Seq, Opt, dict)) else np.asarray(x) for x in self.inputs]
         described = ",".join("-" if x is None else describe(x) for x in self.inputs)
         self.id = f"{self.op}-{self.opset}-{self.id or described}"
 
@@ -77,6 +81,8 @@ class Opt:
 def describe(x):
     if isinstance(x, Opt):
         return f"opt({'none' if x.value is None else describe(x.value)})"
+    if isinstance(x, dict):
+        return f"map{len(x)}"
     if isinstance(x, Seq):
         return f"seq{len(x)}({x.dtype})"
     return f"{'string' if x.dtype == string else x.dtype}[{'x'.join(map(str, x.shape))}]"

@@ -30,7 +30,7 @@ def type_of(value, symbolic=True):
         return helper.make_optional_type_proto(type_of(value.like, symbolic))
     if isinstance(value, Seq):
         return helper.make_sequence_type_proto(helper.make_tensor_type_proto(element_type(value), None))
-    return tensor_type(value, symbolic)
+    return output_type(value) if isinstance(value, dict) else tensor_type(value, symbolic)
 
 
 def output_type(value):
