@@ -209,14 +209,11 @@ static int64_t classify(const svm_params *p, const float *x, const svm_scratch *
   for (int64_t v = 0; v < p->vectors; ++v) s->kernels[v] = kernel_of(p, x, p->support + v * p->features, p->features);
   memset(s->votes, 0, (size_t)p->classes * sizeof *s->votes);
   decide(p, s->kernels, s->starts, s->decisions, s->votes);
+  int64_t best = largest_vote(s->votes, p->classes);        /* the votes decide even where there are probabilities */
   if (p->prob_count) {
     probabilities(p, s->decisions, s->work, scores);
-    int64_t best = largest(scores, p->classes);
     post_apply(p->post, scores, p->classes);
-    return best;
-  }
-  int64_t best = largest_vote(s->votes, p->classes);
-  if (p->classes == 2) {
+  } else if (p->classes == 2) {
     scores[0] = s->decisions[0];
     scores[1] = -s->decisions[0];
     if (p->post != POST_NONE) post_apply(p->post, scores, 2);
