@@ -146,6 +146,13 @@ class SessionOptions(NativeSessionOptions):
         """Not supported."""
         raise make_error(9, "a delegate that selects providers is not supported; give the session a list of providers")
 
+    def set_ep_context_data_read_func(self, function: Callable[..., Any]) -> None:
+        """Not supported."""
+        raise make_error(9, "models compiled for a provider are not supported; load the model that they were made from")
+
+    def clear_ep_context_data_read_func(self) -> None:
+        """Accepted for compatibility: there is none."""
+
     def register_custom_ops_library(self, path: str) -> None:
         """Not supported."""
         raise make_error(9, f"libraries of custom operators such as '{path}' are not supported; use ONNX's operators or a function in the model")

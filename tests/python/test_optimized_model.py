@@ -2,9 +2,10 @@
 
 import numpy as np
 import onnx
-import ortcore as ort
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+
+import ortcore as ort
 
 
 def model_bytes(opset=17):
