@@ -87,7 +87,7 @@ cdef class IOBinding:
     thread at a time may use a binding; any number of bindings of one session may run at once.
     """
 
-    def __init__(self, session):
+    def __cinit__(self, session):
         self.session = session if isinstance(session, NativeSession) else <NativeSession?>session._sess
         self.allocators = {}
         check_step(ortc_binding_create(self.session.pointer, &self.pointer), "Error when making a binding")

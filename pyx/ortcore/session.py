@@ -29,6 +29,15 @@ Callback = Callable[[list[Any], Any, str], None]
 _workers: ThreadPoolExecutor | None = None
 
 
+def _forget_workers() -> None:
+    """A forked child has none of its parent's threads."""
+    global _workers
+    _workers = None
+
+
+os.register_at_fork(after_in_child=_forget_workers)
+
+
 def _get_workers() -> ThreadPoolExecutor:
     """The threads of run_async, made when first needed."""
     global _workers

@@ -16,8 +16,8 @@ def model_files(tmp_path, monkeypatch):
     """model.onnx sums images over their pixels; multi_input_model.onnx adds and multiplies."""
     monkeypatch.chdir(tmp_path)
     node = h.make_node("ReduceSum", ["input", "axes"], ["output"], keepdims=0)
-    (tmp_path / "model.onnx").write_bytes(models.model([node], [models.value("input", P.FLOAT, ["N", 3, 224, 224])], [models.value("output", P.FLOAT, ["N", 3])],
-                                                       {"axes": np.array([2, 3])}))
+    image, sums = models.value("input", P.FLOAT, ["N", 3, 224, 224]), models.value("output", P.FLOAT, ["N", 3])
+    (tmp_path / "model.onnx").write_bytes(models.model([node], [image], [sums], {"axes": np.array([2, 3])}))
     nodes = [h.make_node("Add", ["input1", "input2"], ["output1"]), h.make_node("Mul", ["input1", "input2"], ["output2"])]
     (tmp_path / "multi_input_model.onnx").write_bytes(
         models.model(nodes, [models.value(n, P.FLOAT, ["N"]) for n in ("input1", "input2")], [models.value(n, P.FLOAT, ["N"]) for n in ("output1", "output2")]))

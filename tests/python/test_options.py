@@ -156,7 +156,8 @@ def test_memory_infos():
             ort.OrtMemoryInfo(*arguments)
     with pytest.raises(AttributeError):
         info.name = "other"
-    gpu = ort.OrtMemoryInfo.create_v2("G", ort.OrtMemoryInfoDeviceType.GPU, 0x10DE, 1, ort.OrtDeviceMemoryType.HOST_ACCESSIBLE, 16, kinds[0].ORT_ARENA_ALLOCATOR)
+    gpu = ort.OrtMemoryInfo.create_v2("G", ort.OrtMemoryInfoDeviceType.GPU, 0x10DE, 1, ort.OrtDeviceMemoryType.HOST_ACCESSIBLE, 16,
+                                      kinds[0].ORT_ARENA_ALLOCATOR)
     assert (gpu.name, gpu.device_id, gpu.mem_type, gpu.device_vendor_id) == ("G", 1, ort.OrtMemType.CPU_OUTPUT, 0x10DE)
 
 

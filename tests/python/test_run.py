@@ -1,5 +1,6 @@
 """Plain runs: names, values in, values out."""
 import collections
+import os
 import threading
 import time
 
@@ -303,3 +304,15 @@ def test_the_gil_is_free_while_a_model_runs():
     stop.append(True)
     thread.join()
     assert during > 2
+
+
+def test_async_in_a_forked_child(session):
+    run_async(session, {"a": A, "b": B})
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            code = 0 if run_async(session, {"a": A, "b": B})[2] == "" else 2
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
