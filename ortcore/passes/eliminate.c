@@ -19,6 +19,8 @@ static bool one_input(const rewriter *w, const node *n) {
 
 static bool keeps_shape(const rewriter *w, const node *n) { return facts_same_shape(in_fact(w, n, 0), out_fact(w, n)); }
 
+static bool keeps_rank(const rewriter *w, const node *n) { return facts_same_rank(in_fact(w, n, 0), out_fact(w, n)); }
+
 static bool keeps_type(const rewriter *w, const node *n) {
   const fact *in = in_fact(w, n, 0), *out = out_fact(w, n);
   return in->kind == KIND_TENSOR && in->type && in->type == out->type;
@@ -63,13 +65,13 @@ static bool pads_nothing(const rewriter *w, const node *n) {
 /* x * 1, x / 1 and x - 0 are x, bit for bit. x + 0 is not: -0.0 + 0.0 is 0.0. */
 static bool has_neutral_operand(const rewriter *w, const node *n) {
   double right;
-  if (!rewrite_scalar(w, n->inputs[1], &right) || !keeps_shape(w, n)) return false;
+  if (!rewrite_scalar(w, n->inputs[1], &right) || !keeps_rank(w, n)) return false;
   return right == (node_is(n, "Sub") ? 0 : 1);
 }
 
 static bool adds_integer_zero(const rewriter *w, const node *n) {
   double right;
-  return !rewrite_is_float(w, n->inputs[0]) && rewrite_scalar(w, n->inputs[1], &right) && right == 0 && keeps_shape(w, n);
+  return !rewrite_is_float(w, n->inputs[0]) && rewrite_scalar(w, n->inputs[1], &right) && right == 0 && keeps_rank(w, n);
 }
 
 static const struct { const char *op_type; is_noop test; } noops[] = {

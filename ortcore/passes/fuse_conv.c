@@ -1,6 +1,8 @@
 /* A factor or a summand for each channel of a convolution's output goes into its weights: BatchNormalization, Mul and Add after Conv. The new
  * weights are written as nodes over constants, which folding then computes. */
+#include <ortcore/base/mem.h>
 #include <ortcore/passes/rewrite.h>
+#include <math.h>
 #include <string.h>
 
 /* The convolution whose output `v` only the node at hand reads, with constant weights; its channels. Products of narrow floats are left
@@ -69,6 +71,83 @@ status pass_conv_batchnorm(rewriter *w, int32_t index) {
   TRY(compute(w, "Sub", n->opset, beta, shift, variance, &shift));
   return replace_conv(w, index, conv, channels, scale, shift);
 }
+
+/* ---- BatchNormalization by itself ------------------------------------------------------------------------------------------------------- */
+
+static double element(const tensor *t, int64_t i) { return t->type == ORTC_DOUBLE ? ((const double *)t->data)[i] : (double)((const float *)t->data)[i]; }
+
+/* x * scale + shift, which works along with channels-last convolutions and merges with what follows. */
+status pass_batchnorm_affine(rewriter *w, int32_t index) {
+  const node *n = w->g->nodes[index];
+  if (!node_is(n, "BatchNormalization") || n->opset < 9 || n->input_count != 5 || attr_int_or(n, "training_mode", 0)) return OK;
+  for (int32_t i = 1; i < n->output_count; ++i)
+    if (n->outputs[i] != NO_VALUE && w->uses[n->outputs[i]]) return OK;
+  const fact *x = rewrite_fact(w, n->inputs[0]), *of[5];
+  if (x->rank < 3 || !dim_known(x->dims[1]) || (x->type != ORTC_FLOAT && x->type != ORTC_DOUBLE)) return OK;
+  for (int i = 1; i < 5; ++i) {
+    if (!is_vector_of(w, n->inputs[i], x->type, x->dims[1])) return OK;
+    of[i] = rewrite_fact(w, n->inputs[i]);
+  }
+  int64_t channels = x->dims[1], dims[MAX_RANK] = {channels};
+  int rank = x->rank - 1;
+  for (int d = 1; d < rank; ++d) dims[d] = 1;
+  double *scale = mem_alloc((size_t)(2 * channels + 1) * sizeof *scale), *shift = scale + channels, epsilon = attr_float_or(n, "epsilon", 1e-5f);
+  if (!scale) return status_out_of_memory();
+  for (int64_t c = 0; c < channels; ++c) {
+    scale[c] = element(of[1]->value, c) / sqrt(element(of[4]->value, c) + epsilon);
+    shift[c] = element(of[2]->value, c) - element(of[3]->value, c) * scale[c];
+  }
+  fact product = *rewrite_fact(w, n->outputs[0]);
+  int32_t factor, offset, scaled;
+  node *made;
+  dtype type = x->type;
+  status s = rewrite_constant(w, type, rank, dims, scale, &factor);
+  if (!s) s = rewrite_constant(w, type, rank, dims, shift, &offset);
+  mem_free(scale);
+  TRY(s);
+  TRY(rewrite_add(w, "Mul", n->opset, 2, (int32_t[]){n->inputs[0], factor}, &product, &scaled, NULL));
+  return rewrite_replace(w, index, "Add", "", n->opset, 2, (int32_t[]){scaled, offset}, &made);
+}
+
+/* ---- Chains of arithmetic with constants -------------------------------------------------------------------------------------------------- */
+
+/* Of a node with two inputs, the constant one (of floats that can take another rounding) and the other. */
+static bool constant_operand(const rewriter *w, const node *n, int32_t *out_constant, int32_t *out_other) {
+  for (int i = 0; n->input_count == 2 && i < 2; ++i) {
+    const fact *f = rewrite_fact(w, n->inputs[i]);
+    if (!f->value || (f->type != ORTC_FLOAT && f->type != ORTC_DOUBLE)) continue;
+    *out_constant = n->inputs[i];
+    *out_other = n->inputs[1 - i];
+    return !rewrite_fact(w, *out_other)->value;
+  }
+  return false;
+}
+
+/* (x * a) * b, (x + a) + b: one operation. (x + a) * b: x * b + a * b, whose Mul meets the next Mul above. */
+status pass_affine_chain(rewriter *w, int32_t index) {
+  const node *n = w->g->nodes[index];
+  int32_t outer, inner, middle, x, joined, scaled;
+  bool multiplies = node_is(n, "Mul");
+  node *made;
+  if ((!multiplies && !node_is(n, "Add")) || !constant_operand(w, n, &outer, &middle) || !rewrite_used_once(w, middle)) return OK;
+  const node *first = rewrite_producer(w, middle, NULL);
+  bool adds_first = node_is(first, "Add");
+  if (!first || (!adds_first && !node_is(first, "Mul")) || !constant_operand(w, first, &inner, &x)) return OK;
+  if (adds_first != multiplies) {
+    TRY(compute(w, n->op_type, n->opset, inner, outer, inner, &joined));
+    return rewrite_replace(w, index, n->op_type, "", n->opset, 2, (int32_t[]){x, joined}, &made);
+  }
+  if (!multiplies) return OK;                               /* x * a + b is as good as it gets */
+  const node *before = rewrite_producer(w, x, "Mul");
+  int32_t ignored[2];
+  if (!before || !rewrite_used_once(w, x) || !constant_operand(w, before, &ignored[0], &ignored[1])) return OK;
+  fact like = *rewrite_fact(w, n->outputs[0]);
+  TRY(compute(w, "Mul", n->opset, inner, outer, inner, &joined));
+  TRY(rewrite_add(w, "Mul", n->opset, 2, (int32_t[]){x, outer}, &like, &scaled, NULL));
+  return rewrite_replace(w, index, "Add", "", n->opset, 2, (int32_t[]){scaled, joined}, &made);
+}
+
+/* ---- Mul and Add after Conv --------------------------------------------------------------------------------------------------------------- */
 
 /* A constant that broadcasts over a convolution's output as one number a channel: [C, 1, ...] without or with a leading 1, or one number. */
 static bool is_channelwise(const fact *f, int conv_rank, int64_t channels) {

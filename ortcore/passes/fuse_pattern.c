@@ -46,7 +46,7 @@ static int32_t match_clipped(const rewriter *w, int32_t v) {
   bool by_attributes = clip->input_count == 1 && attr_float_or(clip, "min", 1) == 0 && attr_float_or(clip, "max", 0) == 6;
   sum = rewrite_producer(w, clip->inputs[0], "Add");
   if ((!by_inputs && !by_attributes) || !sum || !rewrite_used_once(w, clip->inputs[0])) return NO_VALUE;
-  return rewrite_scalar_operand(w, sum, &x, &three) && three == 3 && facts_same_shape(rewrite_fact(w, x), rewrite_fact(w, clip->inputs[0])) ? x : NO_VALUE;
+  return rewrite_scalar_operand(w, sum, &x, &three) && three == 3 && facts_same_rank(rewrite_fact(w, x), rewrite_fact(w, clip->inputs[0])) ? x : NO_VALUE;
 }
 
 /* x * clip(x + 3, 0, 6) / 6 in its two orders. */
@@ -113,7 +113,7 @@ status pass_fuse_gelu(rewriter *w, int32_t index) {
     if (rewrite_is_scalar(w, factors[i], 0.5)) has_half = true;
     else if (factors[i] == x) has_x = true;
   }
-  if (x == NO_VALUE || !has_half || !has_x || !facts_same_shape(rewrite_fact(w, x), rewrite_fact(w, n->outputs[0]))) return OK;
+  if (x == NO_VALUE || !has_half || !has_x || !facts_same_rank(rewrite_fact(w, x), rewrite_fact(w, n->outputs[0]))) return OK;
   return replace_unary(w, index, "Gelu", 20, x, &made);
 }
 

@@ -115,6 +115,17 @@ static status turn_axis(layout_pass *l, node *n, int64_t fallback, bool *out) {
 static status turn_split(layout_pass *l, node *n, bool *out) { return turn_axis(l, n, 0, out); }
 static status turn_softmax(layout_pass *l, node *n, bool *out) { return n->opset < 13 ? OK : turn_axis(l, n, -1, out); }
 
+/* One scale for all elements, or one along an axis. */
+static status turn_quantize(layout_pass *l, node *n, bool *out) {
+  int rank = layout_rank(l, n->inputs[0]), axis = 0;
+  bool has_axis = !is_scalar(l, input(n, 1));
+  if (!layout_has_twin(l, n->inputs[0]) || attr_int_or(n, "block_size", 0) || (has_axis && !read_axis(n, 1, rank, &axis))) return OK;
+  *out = true;
+  TRY(turn_input(l, n, 0, rank));
+  if (has_axis) TRY(node_set_attr_int(l->g, n, "axis", axis));
+  return layout_turn_outputs(l, n);
+}
+
 /* ---- Reductions and slices: axes in an attribute or a constant --------------------------------------------------------- */
 
 static int read_axes(layout_pass *l, const node *n, int32_t index, int rank, int64_t *out) {
@@ -187,7 +198,7 @@ static const struct { const char *op_type; turn_fn turn; } table[] = {
   {"Conv", turn_conv}, {"FusedConv", turn_conv}, {"ConvTranspose", turn_conv}, {"MaxPool", turn_pool}, {"AveragePool", turn_pool}, {"LpPool", turn_pool},
   {"GlobalMaxPool", turn_pool}, {"GlobalAveragePool", turn_pool}, {"GlobalLpPool", turn_pool}, {"Concat", turn_concat}, {"Split", turn_split},
   {"Softmax", turn_softmax}, {"LogSoftmax", turn_softmax}, {"ReduceMean", turn_reduction}, {"ReduceMax", turn_reduction}, {"ReduceMin", turn_reduction},
-  {"ReduceSum", turn_reduction}, {"Slice", turn_slice}, {"Resize", turn_resize}, {"Upsample", turn_resize},
+  {"ReduceSum", turn_reduction}, {"Slice", turn_slice}, {"QuantizeLinear", turn_quantize}, {"DequantizeLinear", turn_quantize}, {"Resize", turn_resize}, {"Upsample", turn_resize},
 };
 
 status layout_turn(layout_pass *l, node *n, bool *out_turned) {

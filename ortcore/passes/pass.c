@@ -6,11 +6,15 @@
 
 /* In the order in which they run, until none of them finds anything. A pass that changes something is followed by inference. */
 static const pass passes[] = {
+  {"QDQMatMulFusion", 2, NULL, pass_quantised_product},      /* before its constant operand is folded to floats */
   {"ConstantFolding", 1, pass_fold, NULL},
   {"NoopElimination", 1, NULL, pass_eliminate},
   {"ReshapeFusion", 1, NULL, pass_join},
   {"ConvBNFusion", 1, NULL, pass_conv_batchnorm},
   {"ConvAffineFusion", 1, NULL, pass_conv_affine},
+  {"MatMulIntegerToFloatFusion", 2, NULL, pass_scaled_product},
+  {"QuantisedBiasFusion", 2, NULL, pass_quantised_bias},
+  {"AffineChainFusion", 2, NULL, pass_affine_chain},
   {"LayerNormFusion", 2, NULL, pass_fuse_layer_norm},
   {"GeluFusion", 2, NULL, pass_fuse_gelu},
   {"SwishFusion", 2, NULL, pass_fuse_swish},
@@ -19,6 +23,7 @@ static const pass passes[] = {
   {"MatMulScaleFusion", 2, NULL, pass_fuse_scale},
   {"ProductSumFusion", 2, NULL, pass_fuse_sum},
   {"ProductActivationFusion", 2, NULL, pass_fuse_activation},
+  {"BatchNormToAffine", 3, NULL, pass_batchnorm_affine},
   {"ChannelsLast", 3, pass_layout, NULL},
 };
 

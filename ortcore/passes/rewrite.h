@@ -39,6 +39,8 @@ bool rewrite_scalar(const rewriter *w, int32_t v, double *out);
 bool rewrite_scalar_operand(const rewriter *w, const node *n, int32_t *out_other, double *out_scalar);
 /* Ranks are known and every dim is proved equal. */
 bool facts_same_shape(const fact *a, const fact *b);
+/* Arithmetic with one number has made `to` of `from`: the shapes are equal if the number brought no dims of its own. */
+static inline bool facts_same_rank(const fact *a, const fact *b) { return a->rank >= 0 && a->rank == b->rank; }
 
 /* ---- Changing --------------------------------------------------------------------------------------------------------------------- */
 

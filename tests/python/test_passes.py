@@ -8,7 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 import ortcore as ort
 
 RNG = np.random.default_rng(7)
-F32 = np.float32
+F32, FLOAT = np.float32, TensorProto.FLOAT
 
 
 def randn(*shape, dtype=F32):
@@ -289,3 +289,101 @@ def layer_norm(m, x, square):
 def test_layer_norm(tmp_path, square, opset):
     m = Model(opset, x=randn(2, 3, 8))
     check(m, layer_norm(m, "x", square), tmp_path, ["LayerNormalization"])
+
+
+# ---- Affine arithmetic
+
+
+def batch_norm(m, x, channels):
+    return m("BatchNormalization", x, randn(channels), randn(channels), randn(channels), abs(randn(channels)) + F32(0.5))
+
+
+def test_a_batch_norm_between_convolutions_lies_channels_last(tmp_path):
+    """BatchNormalization, Mul and Add become one Mul and one Add, and no transpose stands between the convolutions."""
+    m = Model(x=image())
+    v = m("MaxPool", conv(m), kernel_shape=[2, 2])
+    v = m("Relu", m("Add", m("Mul", batch_norm(m, v, 6), randn(6, 1, 1)), randn(6, 1, 1)))
+    v = conv(m, v, channels=6)
+    model = m.build((v, TensorProto.FLOAT))
+    plain, _ = run(model, m.feeds, tmp_path, ort.GraphOptimizationLevel.ORT_DISABLE_ALL)
+    arranged, ops = run(model, m.feeds, tmp_path)
+    np.testing.assert_allclose(arranged[0], plain[0], rtol=1e-4, atol=1e-4)
+    assert [op for op in ops if op != "Transpose"] == ["FusedConv", "MaxPool", "Mul", "Add", "Relu", "FusedConv"]
+
+
+@pytest.mark.parametrize("scales", [1, 4])
+def test_quantised_images_lie_channels_last(tmp_path, scales):
+    m = Model(x=image())
+    scale = np.full(scales if scales > 1 else (), 0.02, F32)
+    zero = np.zeros(scale.shape, np.int8)
+    v = conv(m, out=4)
+    v = m("DequantizeLinear", m("QuantizeLinear", v, scale, zero, axis=1), scale, zero, axis=1)
+    v = conv(m, v)
+    model = m.build((v, TensorProto.FLOAT))
+    plain, _ = run(model, m.feeds, tmp_path, ort.GraphOptimizationLevel.ORT_DISABLE_ALL)
+    arranged, ops = run(model, m.feeds, tmp_path)
+    np.testing.assert_allclose(arranged[0], plain[0], rtol=1e-4, atol=5e-2)
+    assert [op for op in ops if op != "Transpose"] == ["FusedConv", "QuantizeLinear", "DequantizeLinear", "FusedConv"]
+    assert ops.count("Transpose") <= 2
+
+
+def test_chains_of_constants_join(tmp_path):
+    m = Model(x=randn(2, 3))
+    v = "x"
+    for op in "Mul", "Mul", "Add", "Add", "Mul", "Add":
+        v = m(op, v, randn(3))
+    check(m, v, tmp_path, ["Mul", "Add"])
+
+
+def test_integer_chains_stay(tmp_path):
+    m = Model(x=np.arange(6, dtype=np.int64).reshape(2, 3))
+    v = m("Mul", m("Mul", "x", np.array([3])), np.array([5]))
+    check(m, v, tmp_path, ["Mul", "Mul"], 0, TensorProto.INT64)
+
+
+# ---- Quantised products
+
+
+def has_vnni():
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            return "avx512_vnni" in file.read()
+    except OSError:
+        return False
+
+
+def int8(*shape):
+    return RNG.integers(-127, 127, shape).astype(np.int8)
+
+
+@pytest.mark.skipif(not has_vnni(), reason="bytes are multiplied where the processor has instructions for it")
+@pytest.mark.parametrize("kind", ["MatMul", "Gemm"])
+@pytest.mark.parametrize("scales", [(), (5,)])
+def test_dequantised_operands_are_multiplied_as_bytes(tmp_path, kind, scales):
+    m = Model(x=randn(3, 4))
+    scale, zero = np.array(0.02, F32), np.array(3, np.uint8)
+    a = m("DequantizeLinear", m("QuantizeLinear", "x", scale, zero), scale, zero)
+    b = m("DequantizeLinear", int8(4, 5), np.full(scales, 0.01, F32), np.zeros(scales, np.int8), axis=1)
+    v = m("Gemm", a, b, randn(5)) if kind == "Gemm" else m("Add", m("MatMul", a, b), randn(5))
+    check(m, v, tmp_path, ["QuantizeLinear", "MatMulIntegerToFloat"])
+
+
+@pytest.mark.skipif(not has_vnni(), reason="bytes are multiplied where the processor has instructions for it")
+@pytest.mark.parametrize("order", [0, 1])
+def test_dynamically_quantised_products(tmp_path, order):
+    m = Model(x=randn(2, 3, 4))
+    quantised, scale, zero = m("DynamicQuantizeLinear", "x", outputs=3)
+    product = m("Cast", m("MatMulInteger", quantised, int8(4, 5), zero, np.array(0, np.int8)), to=FLOAT)
+    weight_scale = np.array(0.01, F32)
+    factor = m("Mul", weight_scale, scale) if order else m("Mul", scale, weight_scale)
+    v = m("Mul", factor, product) if order else m("Mul", product, factor)
+    check(m, m("Add", v, randn(5)), tmp_path, ["DynamicQuantizeLinear", "MatMulIntegerToFloat"])
+
+
+def test_dequantised_rows_stay(tmp_path):
+    """A scale for each row of the second matrix cannot be applied after the product."""
+    m = Model(x=randn(3, 4))
+    scale, zero = np.array(0.02, F32), np.array(3, np.uint8)
+    a = m("DequantizeLinear", m("QuantizeLinear", "x", scale, zero), scale, zero)
+    b = m("DequantizeLinear", int8(4, 4), np.full(4, 0.01, F32), np.zeros(4, np.int8), axis=0)
+    check(m, m("MatMul", a, b), tmp_path, ["QuantizeLinear", "DequantizeLinear", "MatMul"])
