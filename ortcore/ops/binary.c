@@ -2,19 +2,11 @@
 #include <ortcore/ops/elementwise.h>
 #include <string.h>
 
-/* Div, and what else divides: integers have no quotient by zero. */
-static status divide_prepare(prepare_ctx *c, void **out_params) {
-  TRY(elementwise_prepare(c, out_params));
-  ((elementwise_step *)*out_params)->zero_divides = typeset_has(TS_INTEGER, c->in[0]->type);
-  return OK;
-}
-
 static status mod_prepare(prepare_ctx *c, void **out_params) {
   int64_t fmod = attr_int_or(c->node, "fmod", 0);
   if (fmod != 0 && fmod != 1) return ERROR(INVALID_GRAPH, "attribute 'fmod' of Mod is %lld; it must be 0 or 1", (long long)fmod);
   elementwise_step *s;
   TRY(elementwise_step_make(c, fmod ? "ModTrunc" : "ModFloor", &s));
-  s->zero_divides = typeset_has(TS_INTEGER, c->in[0]->type);
   *out_params = s;
   return OK;
 }
@@ -86,8 +78,9 @@ static status mean_prepare(prepare_ctx *c, void **out_params) {
 #define BINARY(op, version, types, how) \
   {.name = #op, .since = version, .signature = "A:T B:T -> C:T", .T = types, .flags = OP_LAYOUT_ANY, .inplace = 3, .infer = infer_broadcast, .prepare = how, \
    .run = elementwise_run}
-#define ARITHMETIC(op, how) \
-  BINARY(op, 7, TS_FLOAT_6 | TS_WIDE_INTEGER, how), BINARY(op, 13, TS_FLOAT | TS_WIDE_INTEGER, how), BINARY(op, 14, TS_NUMERIC, how)
+#define ARITHMETIC(op) \
+  BINARY(op, 7, TS_FLOAT_6 | TS_WIDE_INTEGER, elementwise_prepare), BINARY(op, 13, TS_FLOAT | TS_WIDE_INTEGER, elementwise_prepare), \
+  BINARY(op, 14, TS_NUMERIC, elementwise_prepare)
 #define BITWISE(op) BINARY(op, 18, TS_INTEGER, elementwise_prepare)
 /* The first two inputs are read before the result is written, the others after. */
 #define VARIADIC(op, version, types, kernel, how) \
@@ -119,11 +112,31 @@ static status prelu_run(kernel_ctx *k) {
   return out ? elementwise_apply(k, k->params, 2, k->in, out) : OK;
 }
 
+/* ---- SwiGLU: swish(A) * B, of equal shapes ---- */
+
+static status swiglu_prepare(prepare_ctx *c, void **out_params) {
+  TRY(elementwise_prepare(c, out_params));
+  ((elementwise_step *)*out_params)->attrs.p = attr_float_or(c->node, "alpha", 1);
+  return OK;
+}
+
+static status swiglu_run(kernel_ctx *k) {
+  const tensor *a = k->in[0], *b = k->in[1];
+  char text_a[DIMS_TEXT], text_b[DIMS_TEXT];
+  tensor *out;
+  if (!dims_equal(a->rank, a->dims, b->rank, b->dims))
+    return ERROR(INVALID_ARGUMENT, "'A' has shape %s and 'B' has %s; they must be equal", dims_format(text_a, sizeof text_a, a->rank, a->dims),
+                 dims_format(text_b, sizeof text_b, b->rank, b->dims));
+  TRY(kernel_output_like(k, 0, a, &out));
+  return out ? elementwise_apply(k, k->params, 2, k->in, out) : OK;
+}
+
 OP_FAMILY(binary) = {
-  ARITHMETIC(Add, elementwise_prepare), ARITHMETIC(Sub, elementwise_prepare), ARITHMETIC(Mul, elementwise_prepare), ARITHMETIC(Div, divide_prepare),
+  ARITHMETIC(Add), ARITHMETIC(Sub), ARITHMETIC(Mul), ARITHMETIC(Div),
   BINARY(Mod, 10, TS_NUMERIC_12, mod_prepare), BINARY(Mod, 13, TS_NUMERIC, mod_prepare), BINARY(Mod, 28, TS_NUMERIC, mod_prepare),
   POW(7, TS_FLOAT_6, TS_FLOAT_6), POW(12, TS_FLOAT_6 | TS_INDEX, TS_NUMERIC_12), POW(13, TS_FLOAT | TS_INDEX, TS_NUMERIC_12), POW(15, TS_FLOAT | TS_INDEX, TS_NUMERIC),
   BITWISE(BitwiseAnd), BITWISE(BitwiseOr), BITWISE(BitwiseXor), BINARY(BitShift, 11, TS_UNSIGNED, shift_prepare), BINARY(BitShift, 28, TS_INTEGER, shift_prepare),
   EXTREME(Max), EXTREME(Min), TOTAL(Sum, variadic_prepare), TOTAL(Mean, mean_prepare),
+  {.name = "SwiGLU", .since = 28, .signature = "A:T B:T -> Y:T", .T = TS_FLOAT, .flags = OP_LAYOUT_ANY, .inplace = 3, .prepare = swiglu_prepare, .run = swiglu_run},
   PRELU(7, TS_FLOAT_6), PRELU(9, TS_FLOAT_6 | TS_WIDE_INTEGER), PRELU(16, TS_FLOAT | TS_WIDE_INTEGER),
   {0}};

@@ -3,11 +3,17 @@
 #include <ortcore/base/threads.h>
 #include <string.h>
 
+/* Integers have no quotient by zero. */
+static bool divides_integers(const char *kernel, dtype type) {
+  return typeset_has(TS_INTEGER, type) && (!strcmp(kernel, "Div") || !strcmp(kernel, "ModFloor") || !strcmp(kernel, "ModTrunc"));
+}
+
 status elementwise_step_make(prepare_ctx *c, const char *kernel, elementwise_step **out) {
   elementwise_step *s = *out = ZONE_NEW(c->memory, elementwise_step);
   if (!s) return status_out_of_memory();
   s->compute = elementwise_compute_type(c->in[0]->type);
   s->kernel = elementwise_find(kernel, s->compute);
+  s->zero_divides = divides_integers(kernel, s->compute);
   if (!s->kernel) return ERROR(NOT_IMPLEMENTED, "%s has no kernel for elements of type %s", c->node->op_type, dtype_name(c->in[0]->type));
   return OK;
 }

@@ -31,6 +31,14 @@ PARAMETRIC(Scale, x * p)
 ARITHMETIC_BINARY(BINARY)
 ARITHMETIC_COMPARE(COMPARE)
 
+/* p: alpha of the Swish. */
+ELEMENTWISE_FN(SwiGLU) {
+  (void)repeated;
+  const T p = (T)((const elementwise_params *)params)->p, *a = in[0], *b = in[1];
+  T *y = out;
+  EACH(n) y[i] = a[i] * SIGMOID(p * a[i]) * b[i];
+}
+
 /* The remainder with the divisor's sign, as numpy has it. */
 static inline T PASTE(mod_floor, SUFFIX)(T a, T b) {
   T r = FMOD(a, b);
@@ -49,4 +57,5 @@ const elementwise TABLE[] = {
   ARITHMETIC_SIMPLE(CHEAP) ARITHMETIC_FUNCTIONS(FUNCTION) ARITHMETIC_PERIODIC(FUNCTION) ARITHMETIC_TRIGONOMETRIC(LIBRARY) ARITHMETIC_POWERS(CHEAP) ARITHMETIC_PARAMETRIC(FUNCTION) CHEAP(Scale)
   ARITHMETIC_BINARY(CHEAP_2) ARITHMETIC_COMPARE(CHEAP_2)
   LIBRARY_2(ModFloor) LIBRARY_2(ModTrunc) LIBRARY_2(Pow) CHEAP_3(Clip) CHEAP(IsNaN) CHEAP(IsInf)
+  FUNCTION(SwiGLU)
   {0}};

@@ -326,6 +326,37 @@ def microsoft():
         yield case("FastGelu", 1, [x, bias], lambda v, b: gelu_tanh(v + b), **here)
 
 
+def legacy():
+    """Up to opset 6: B along axes of A."""
+    a, ints_a = data((2, 3, 4), f32, 1, 9), data((2, 3, 4), i32, 1, 9)
+    functions = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.divide, "Pow": np.power, "Less": np.less, "Greater": np.greater}
+    for op, function in functions.items():
+        for opset in (1, 6):
+            for shape, axis in (((2, 3, 4), None), ((4,), None), ((1, 1), None), ((3, 4), 1), ((2, 3), 0), ((3,), 1), ((3,), -2)):
+                aligned = shape if axis is None else (*shape, *(1,) * (3 - axis % 3 - len(shape)))
+                attrs = {"broadcast": 1} | ({} if axis is None else {"axis": axis})
+                b = data(shape, f32, 1, 3, seed=1)
+                yield case(
+                    op, opset, [a, b], lambda x, y, f=function, s=aligned: f(x, y.reshape(s)), attrs=attrs, id=f"{shape} along {axis}", peer="too old for it"
+                )
+    for op, function in {"And": np.logical_and, "Or": np.logical_or, "Xor": np.logical_xor}.items():
+        x, y = data((2, 3), boolean), data((2,), boolean, seed=1)
+        yield case(op, 1, [x, y], lambda x, y, f=function: f(x, y[:, None]), attrs={"broadcast": 1, "axis": 0}, peer="too old for it")
+    yield case("Equal", 1, [ints_a, data((4,), i32, 1, 9, seed=1)], np.equal, attrs={"broadcast": 1}, peer="too old for it")
+    yield case("Div", 6, [ints_a, data((4,), i32, 1, 9, seed=1)], lambda x, y: x // y, attrs={"broadcast": 1}, peer="too old for it")
+    yield case("PRelu", 6, [a - 5, data((3,))], lambda x, s: np.where(x < 0, x * s[:, None], x), peer="too old for it")
+    yield case("PRelu", 6, [a - 5, data((1,))], lambda x, s: np.where(x < 0, x * s, x), peer="too old for it")
+    yield case("Add", 6, [data((4,)), a], attrs={"broadcast": 1}, error="not the other way around")
+
+
+def swiglu():
+    for dtype in FLOATS:
+        inputs = [data((3, 40), dtype), data((3, 40), dtype, seed=1)]
+        yield case("SwiGLU", 28, inputs, lambda a, b: a * sigmoid(a) * b)
+        yield case("SwiGLU", 28, inputs, lambda a, b: a * sigmoid(1.5 * a) * b, attrs={"alpha": 1.5}, id=f"alpha-{dtype}")
+    yield case("SwiGLU", 28, [data((3, 4)), data((4,))], error="they must be equal")
+
+
 CASES = [
     *[row for op, what in UNARY.items() for row in unary_rows(op, *what)],
     *arithmetic(),
@@ -337,4 +368,6 @@ CASES = [
     *variadic(),
     *choices(),
     *microsoft(),
+    *legacy(),
+    *swiglu(),
 ]
