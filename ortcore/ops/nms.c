@@ -1,28 +1,25 @@
 /* NonMaxSuppression: of boxes that overlap, the one with the best score stays. */
+#include <math.h>
 #include <ortcore/base/threads.h>
 #include <ortcore/ops/movement.h>
-#include <stdlib.h>
 
 typedef struct candidate { float score; int32_t index; } candidate;
 typedef struct box { float y0, x0, y1, x1, area; } box;
 
 typedef struct nms_work {
-  const float *boxes, *scores;
+  const box *boxes;                                         /* [batch][count] */
+  const float *scores;
   int64_t classes, count, most;                             /* count: boxes of a batch; most: results of a class */
-  bool centred, has_score_threshold;
+  bool has_score_threshold;
   float iou_threshold, score_threshold;
-  candidate *candidates;                                    /* [batch * classes][count]; the survivors come first */
+  candidate *candidates;                                    /* [batch * classes][count]; the survivors come to lie at the end, the best one last */
   int64_t *kept;                                            /* [batch * classes] */
 } nms_work;
 
-static int by_score(const void *a, const void *b) {
-  const candidate *x = a, *y = b;
-  return x->score > y->score ? -1 : x->score < y->score ? 1 : x->index < y->index ? -1 : x->index > y->index;
-}
-
-static box read_box(const nms_work *w, const float *from) {
+/* Corners from corners in any order, or from the centre (x, y, width, height). */
+static box read_box(const float *from, bool centred) {
   box b;
-  if (w->centred) {
+  if (centred) {
     b = (box){.x0 = from[0] - from[2] / 2, .x1 = from[0] + from[2] / 2, .y0 = from[1] - from[3] / 2, .y1 = from[1] + from[3] / 2};
   } else {
     b = (box){.y0 = from[0] < from[2] ? from[0] : from[2], .y1 = from[0] < from[2] ? from[2] : from[0],
@@ -39,22 +36,40 @@ static bool overlaps(const box *a, const box *b, float threshold) {
   return a->area > 0 && b->area > 0 && both > 0 && common / both > threshold;
 }
 
-/* Survivors of one class of one batch move to the front, best first. */
-static void suppress(const nms_work *w, int64_t pair) {
-  candidate *c = w->candidates + pair * w->count;
-  const float *scores = w->scores + pair * w->count, *boxes = w->boxes + pair / w->classes * w->count * 4;
-  int64_t count = 0, kept = 0;
+/* ---- A heap of candidates, the best one first: only those that are looked at get sorted --------------------------------------------------- */
+
+static bool better(candidate a, candidate b) { return a.score > b.score || (a.score == b.score && a.index < b.index); }
+
+static void sift(candidate *heap, int64_t size, int64_t at) {
+  candidate moving = heap[at];
+  for (int64_t child; (child = 2 * at + 1) < size; at = child) {
+    child += child + 1 < size && better(heap[child + 1], heap[child]);
+    if (!better(heap[child], moving)) break;
+    heap[at] = heap[child];
+  }
+  heap[at] = moving;
+}
+
+/* Those of one class of one batch that score enough; NaN is the worst score. */
+static int64_t make_heap(const nms_work *w, const float *scores, candidate *heap) {
+  int64_t size = 0;
   for (int64_t i = 0; i < w->count; ++i)
-    if (!w->has_score_threshold || scores[i] > w->score_threshold) c[count++] = (candidate){scores[i], (int32_t)i};
-  qsort(c, (size_t)count, sizeof *c, by_score);
-  for (int64_t i = 0; i < count && kept < w->most; ++i) {
-    box b = read_box(w, boxes + (int64_t)c[i].index * 4);
+    if (!w->has_score_threshold || scores[i] > w->score_threshold) heap[size++] = (candidate){isnan(scores[i]) ? -INFINITY : scores[i], (int32_t)i};
+  for (int64_t at = size / 2 - 1; at >= 0; --at) sift(heap, size, at);
+  return size;
+}
+
+static void suppress(const nms_work *w, int64_t pair) {
+  candidate *heap = w->candidates + pair * w->count, *end = heap + w->count;
+  const box *boxes = w->boxes + pair / w->classes * w->count;
+  int64_t kept = 0;
+  for (int64_t size = make_heap(w, w->scores + pair * w->count, heap); size > 0 && kept < w->most;) {
+    candidate best = heap[0];
+    heap[0] = heap[--size];
+    sift(heap, size, 0);
     bool suppressed = false;
-    for (int64_t j = 0; j < kept && !suppressed; ++j) {
-      box better = read_box(w, boxes + (int64_t)c[j].index * 4);
-      suppressed = overlaps(&better, &b, w->iou_threshold);
-    }
-    if (!suppressed) c[kept++] = c[i];
+    for (int64_t j = 1; j <= kept && !suppressed; ++j) suppressed = overlaps(&boxes[end[-j].index], &boxes[best.index], w->iou_threshold);
+    if (!suppressed) end[-++kept] = best;
   }
   w->kept[pair] = kept;
 }
@@ -83,28 +98,33 @@ static status nms_run(kernel_ctx *k) {
   TRY(scalar_check(most, "max_output_boxes_per_class"));
   TRY(scalar_check(iou, "iou_threshold"));
   TRY(scalar_check(score, "score_threshold"));
-  nms_work w = {.boxes = boxes->data, .scores = scores->data, .classes = scores->dims[1], .count = boxes->dims[1], .centred = attr_int_or(k->node, "center_point_box", 0),
-                .most = most ? *(const int64_t *)most->data : 0, .iou_threshold = iou ? *(const float *)iou->data : 0, .has_score_threshold = score,
+  nms_work w = {.scores = scores->data, .classes = scores->dims[1], .count = boxes->dims[1], .most = most ? *(const int64_t *)most->data : 0,
+                .iou_threshold = iou ? *(const float *)iou->data : 0, .has_score_threshold = score,
                 .score_threshold = score ? *(const float *)score->data : 0};
   if (!(w.iou_threshold >= 0 && w.iou_threshold <= 1)) return ERROR(INVALID_ARGUMENT, "'iou_threshold' is %g, expected 0 to 1", (double)w.iou_threshold);
   if (w.count > INT32_MAX) return ERROR(NOT_IMPLEMENTED, "%lld boxes are too many", (long long)w.count);
   int64_t pairs = scores->dims[0] * w.classes, total = 0;
-  void *candidates, *kept;
+  bool centred = attr_int_or(k->node, "center_point_box", 0);
+  void *candidates, *kept, *corners;
   tensor *out;
   if (w.most < 0) w.most = 0;
   TRY(kernel_scratch(k, (size_t)scores->count * sizeof(candidate), &candidates));
   TRY(kernel_scratch(k, (size_t)pairs * sizeof(int64_t), &kept));
+  TRY(kernel_scratch(k, (size_t)(boxes->count / 4) * sizeof(box), &corners));
+  for (int64_t i = 0; i < boxes->count / 4; ++i) ((box *)corners)[i] = read_box((const float *)boxes->data + i * 4, centred);
+  w.boxes = corners;
   w.candidates = candidates;
   w.kept = kept;
   if (w.most) parallel_for(k->threads, pairs, 4096 / (w.count + 1) + 1, suppress_range, &w);
   for (int64_t p = 0; p < pairs && w.most; ++p) total += w.kept[p];
   TRY(kernel_output(k, 0, 2, (int64_t[]){total, 3}, &out));
+  if (!out) return OK;
   int64_t *to = out->data;
   for (int64_t p = 0; p < pairs && w.most; ++p)
     for (int64_t i = 0; i < w.kept[p]; ++i, to += 3) {
       to[0] = p / w.classes;
       to[1] = p % w.classes;
-      to[2] = w.candidates[p * w.count + i].index;
+      to[2] = w.candidates[(p + 1) * w.count - 1 - i].index;
     }
   return OK;
 }

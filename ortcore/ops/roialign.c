@@ -4,12 +4,16 @@
 #include <ortcore/ops/float_io.h>
 #include <ortcore/ops/movement.h>
 
+/* MOST_SAMPLES: of a cell along one axis. GRAIN: cells that one thread does at least. */
+enum { MOST_SAMPLES = 1 << 12, GRAIN = 512 };
+
 typedef struct roi_params { bool max, half_pixel; int64_t height, width, ratio; double scale; } roi_params;
 
 static status roi_prepare(prepare_ctx *c, void **out_params) {
   roi_params *p = *out_params = ZONE_NEW(c->memory, roi_params);
   if (!p) return status_out_of_memory();
-  text mode = attr_string_or(c->node, "mode", "avg"), coordinates = attr_string_or(c->node, "coordinate_transformation_mode", c->op->since < 16 ? "output_half_pixel" : "half_pixel");
+  text mode = attr_string_or(c->node, "mode", "avg");
+  text coordinates = attr_string_or(c->node, "coordinate_transformation_mode", c->op->since < 16 ? "output_half_pixel" : "half_pixel");
   p->max = !strcmp(mode.data, "max");
   p->half_pixel = !strcmp(coordinates.data, "half_pixel");
   p->height = attr_int_or(c->node, "output_height", 1);
@@ -19,8 +23,9 @@ static status roi_prepare(prepare_ctx *c, void **out_params) {
   if (!p->max && strcmp(mode.data, "avg")) return ERROR(INVALID_ARGUMENT, "attribute 'mode' is '%s', expected avg or max", mode.data);
   if (!p->half_pixel && strcmp(coordinates.data, "output_half_pixel"))
     return ERROR(INVALID_ARGUMENT, "attribute 'coordinate_transformation_mode' is '%s', expected half_pixel or output_half_pixel", coordinates.data);
-  if (p->height < 1 || p->width < 1 || p->ratio < 0 || p->ratio > 1 << 16)
-    return ERROR(INVALID_ARGUMENT, "output_height %lld, output_width %lld and sampling_ratio %lld must be positive", (long long)p->height, (long long)p->width, (long long)p->ratio);
+  if (p->height < 1 || p->width < 1 || p->ratio < 0 || p->ratio > MOST_SAMPLES)
+    return ERROR(INVALID_ARGUMENT, "output_height %lld and output_width %lld must be positive, and sampling_ratio %lld from 0 to %d",
+                 (long long)p->height, (long long)p->width, (long long)p->ratio, MOST_SAMPLES);
   return OK;
 }
 
@@ -31,68 +36,108 @@ static status roi_infer(infer_ctx *c) {
   return OK;
 }
 
-/* Where a sample lies: four elements and their weights. All weights are 0 outside of the image. */
-typedef struct sample { int64_t at[4]; double weight[4]; } sample;
+/* A sample lies between two elements of each axis. Outside of the image both weights are 0. */
+typedef struct axis_tap { int64_t at[2]; double weight[2]; } axis_tap;
 
-static sample find_sample(double y, double x, int64_t height, int64_t width) {
-  sample s = {{0}, {0}};
-  if (!(y >= -1 && y <= (double)height && x >= -1 && x <= (double)width)) return s;
-  y = y < 0 ? 0 : y;
+static axis_tap find_tap(double x, int64_t n) {
+  if (!(x >= -1 && x <= (double)n)) return (axis_tap){{0}, {0}};
   x = x < 0 ? 0 : x;
-  int64_t y0 = (int64_t)y, x0 = (int64_t)x;
-  if (y0 >= height - 1) y = (double)(y0 = height - 1);
-  if (x0 >= width - 1) x = (double)(x0 = width - 1);
-  int64_t y1 = y0 + (y0 < height - 1), x1 = x0 + (x0 < width - 1);
-  double down = y - (double)y0, right = x - (double)x0;
-  return (sample){{y0 * width + x0, y0 * width + x1, y1 * width + x0, y1 * width + x1},
-                  {(1 - down) * (1 - right), (1 - down) * right, down * (1 - right), down * right}};
+  int64_t first = (int64_t)x;
+  if (first >= n - 1) return (axis_tap){{n - 1, n - 1}, {1, 0}};
+  return (axis_tap){{first, first + 1}, {1 - (x - (double)first), x - (double)first}};
 }
 
-typedef struct roi_work { const roi_params *p; const tensor *x, *rois; const int64_t *batch; tensor *y; } roi_work;
+/* One region: its taps are those of all cells along each axis, `rows` or `columns` to a cell. */
+typedef struct region { double y, x, cell_height, cell_width; int64_t rows, columns; axis_tap *y_taps, *x_taps; } region;
+
+typedef struct roi_work { const roi_params *p; const tensor *x; const int64_t *batch; tensor *y; region *regions; } roi_work;
 
 static double number(const tensor *t, int64_t i) { return t->type == ORTC_DOUBLE ? ((const double *)t->data)[i] : (double)((const float *)t->data)[i]; }
+/* Sizes are computed in the input's precision: whether a size is a whole number decides how many samples there are. */
+static double rounded(const tensor *t, double v) { return t->type == ORTC_DOUBLE ? v : (double)(float)v; }
 
-/* The pooled value of one cell of one channel. `max` takes the largest weighted element, as the operator's first implementation did. */
-static double pool(const roi_work *w, int64_t plane, double y0, double x0, double cell_h, double cell_w, int64_t rows, int64_t columns) {
-  int64_t height = w->x->dims[2], width = w->x->dims[3];
-  double sum = 0, most = -INFINITY;
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < columns; ++j) {
-      sample s = find_sample(y0 + ((double)i + 0.5) * cell_h / (double)rows, x0 + ((double)j + 0.5) * cell_w / (double)columns, height, width);
-      for (int t = 0; t < 4; ++t) {
-        double v = s.weight[t] * number(w->x, plane + s.at[t]);
-        sum += v;
-        most = v > most ? v : most;
-      }
-    }
-  if (rows * columns == 0) return 0;
-  return w->p->max ? most : sum / (double)(rows * columns);
+static int64_t samples(const roi_params *p, double cell) {
+  double n = p->ratio ? (double)p->ratio : ceil(cell);
+  return n > 0 ? (n < MOST_SAMPLES ? (int64_t)n : MOST_SAMPLES + 1) : 0;
 }
 
-static int64_t samples(const roi_params *p, double size, int64_t cells) {
-  double n = p->ratio ? (double)p->ratio : ceil(size / (double)cells);
-  return n > 0 ? (n < 1 << 20 ? (int64_t)n : 1 << 20) : 0;
+static status read_region(const roi_params *p, const tensor *rois, int64_t r, region *out) {
+  double corner[4];
+  for (int i = 0; i < 4; ++i) corner[i] = rounded(rois, rounded(rois, number(rois, r * 4 + i) * p->scale) - (p->half_pixel ? 0.5 : 0));
+  double width = rounded(rois, corner[2] - corner[0]), height = rounded(rois, corner[3] - corner[1]);
+  if (!p->half_pixel) {
+    width = width > 1 ? width : 1;
+    height = height > 1 ? height : 1;
+  }
+  *out = (region){.y = corner[1], .x = corner[0], .cell_height = rounded(rois, height / (double)p->height), .cell_width = rounded(rois, width / (double)p->width)};
+  out->rows = samples(p, out->cell_height);
+  out->columns = samples(p, out->cell_width);
+  if (out->rows <= MOST_SAMPLES && out->columns <= MOST_SAMPLES) return OK;
+  return ERROR(INVALID_ARGUMENT, "region %lld of 'rois' is %g high and %g wide, which makes more than %d samples a cell: set 'sampling_ratio', or see that 'spatial_scale' fits",
+               (long long)r, height, width, MOST_SAMPLES);
 }
+
+static axis_tap *find_taps(axis_tap *to, double start, double cell, int64_t cells, int64_t each, int64_t n) {
+  for (int64_t i = 0; i < cells * each; ++i) *to++ = find_tap(start + (double)(i / each) * cell + ((double)(i % each) + 0.5) * cell / (double)each, n);
+  return to;
+}
+
+/* All regions with their taps, which serve every channel. */
+static status find_regions(kernel_ctx *k, const tensor *rois, roi_work *w) {
+  const roi_params *p = w->p;
+  int64_t count = rois->dims[0], taps = 0;
+  void *regions, *memory;
+  TRY(kernel_scratch(k, (size_t)count * sizeof(region), &regions));
+  w->regions = regions;
+  for (int64_t r = 0; r < count; ++r) {
+    region *at = &w->regions[r];
+    TRY(read_region(p, rois, r, at));
+    taps += p->height * at->rows + p->width * at->columns;
+    if (taps > INT32_MAX) return ERROR(INVALID_ARGUMENT, "the regions take more than %d samples along their sides: set 'sampling_ratio', or see that 'spatial_scale' fits", INT32_MAX);
+  }
+  TRY(kernel_scratch(k, (size_t)taps * sizeof(axis_tap), &memory));
+  axis_tap *next = memory;
+  for (int64_t r = 0; r < count; ++r) {
+    region *at = &w->regions[r];
+    at->y_taps = next;
+    at->x_taps = next = find_taps(next, at->y, at->cell_height, p->height, at->rows, w->x->dims[2]);
+    next = find_taps(next, at->x, at->cell_width, p->width, at->columns, w->x->dims[3]);
+  }
+  return OK;
+}
+
+/* The value of one cell of one channel. `max` takes the largest weighted element, as the operator's first implementation did. */
+#define POOL(name, T) \
+  static double pool_##name(const void *plane, int64_t width, const axis_tap *y, int64_t rows, const axis_tap *x, int64_t columns, bool max) { \
+    int64_t count = rows * columns; \
+    double sum = 0, most = count > 0 ? -INFINITY : 0; \
+    for (int64_t i = 0; i < rows; ++i) { \
+      const T *above = (const T *)plane + y[i].at[0] * width, *below = (const T *)plane + y[i].at[1] * width; \
+      for (int64_t j = 0; j < columns; ++j) { \
+        const double a = y[i].weight[0], b = y[i].weight[1], c = x[j].weight[0], d = x[j].weight[1]; \
+        const double v[4] = {a * c * (double)above[x[j].at[0]], a * d * (double)above[x[j].at[1]], \
+                             b * c * (double)below[x[j].at[0]], b * d * (double)below[x[j].at[1]]}; \
+        sum += v[0] + v[1] + v[2] + v[3]; \
+        for (int t = 0; max && t < 4; ++t) most = v[t] > most ? v[t] : most; \
+      } \
+    } \
+    return max ? most : sum / (double)(count > 0 ? count : 1); \
+  }
+POOL(f32, float)
+POOL(f64, double)
 
 static void roi_range(void *context, int64_t begin, int64_t end) {
   const roi_work *w = context;
   const roi_params *p = w->p;
-  int64_t channels = w->x->dims[1], area = w->x->dims[2] * w->x->dims[3], cells = p->height * p->width;
+  int64_t channels = w->x->dims[1], height = w->x->dims[2], width = w->x->dims[3], cells = p->height * p->width, element = tensor_width(w->y);
   for (int64_t task = begin; task < end; ++task) {
-    int64_t r = task / channels, c = task % channels, plane = (w->batch[r] * channels + c) * area;
-    double offset = p->half_pixel ? 0.5 : 0, corner[4];
-    for (int i = 0; i < 4; ++i) corner[i] = number(w->rois, r * 4 + i) * p->scale - offset;
-    double width = corner[2] - corner[0], height = corner[3] - corner[1];
-    if (!p->half_pixel) {
-      width = width > 1 ? width : 1;
-      height = height > 1 ? height : 1;
-    }
-    double cell_h = height / (double)p->height, cell_w = width / (double)p->width;
-    int64_t rows = samples(p, height, p->height), columns = samples(p, width, p->width);
+    const region *r = &w->regions[task / channels];
+    int64_t plane = (w->batch[task / channels] * channels + task % channels) * height * width;
     for (int64_t i = 0; i < cells; ++i) {
-      double v = pool(w, plane, corner[1] + (double)(i / p->width) * cell_h, corner[0] + (double)(i % p->width) * cell_w, cell_h, cell_w, rows, columns);
-      if (w->y->type == ORTC_DOUBLE) ((double *)w->y->data)[task * cells + i] = v;
-      else ((float *)w->y->data)[task * cells + i] = (float)v;
+      const axis_tap *y = r->y_taps + i / p->width * r->rows, *x = r->x_taps + i % p->width * r->columns;
+      void *to = (char *)w->y->data + (task * cells + i) * element;
+      if (w->y->type == ORTC_DOUBLE) *(double *)to = pool_f64((const double *)w->x->data + plane, width, y, r->rows, x, r->columns, p->max);
+      else *(float *)to = (float)pool_f32((const float *)w->x->data + plane, width, y, r->rows, x, r->columns, p->max);
     }
   }
 }
@@ -100,20 +145,22 @@ static void roi_range(void *context, int64_t begin, int64_t end) {
 static status roi_run(kernel_ctx *k) {
   const roi_params *p = k->params;
   tensor copies[2], out_copy, *out;
+  const tensor *rois;
   roi_work w = {.p = p, .batch = k->in[2]->data};
   TRY(float_input(k, 0, &copies[0], &w.x));
-  TRY(float_input(k, 1, &copies[1], &w.rois));
+  TRY(float_input(k, 1, &copies[1], &rois));
   if (w.x->rank != 4) return ERROR(INVALID_ARGUMENT, "input 'X' has rank %d, expected 4 (N, C, H, W)", w.x->rank);
-  if (w.rois->rank != 2 || w.rois->dims[1] != 4 || k->in[2]->count != w.rois->dims[0])
+  if (rois->rank != 2 || rois->dims[1] != 4 || k->in[2]->count != rois->dims[0])
     return ERROR(INVALID_ARGUMENT, "input 'rois' must have shape [regions, 4], and 'batch_indices' an element for each region");
-  for (int64_t r = 0; r < w.rois->dims[0]; ++r)
+  for (int64_t r = 0; r < rois->dims[0]; ++r)
     if (w.batch[r] < 0 || w.batch[r] >= w.x->dims[0])
       return ERROR(INVALID_ARGUMENT, "input 'batch_indices' has %lld at %lld, but 'X' has %lld images", (long long)w.batch[r], (long long)r, (long long)w.x->dims[0]);
-  TRY(kernel_output(k, 0, 4, (int64_t[]){w.rois->dims[0], w.x->dims[1], p->height, p->width}, &out));
+  TRY(kernel_output(k, 0, 4, (int64_t[]){rois->dims[0], w.x->dims[1], p->height, p->width}, &out));
   TRY(float_output(k, out, &out_copy, &w.y));
   if (!out || !out->count) return OK;
   if (!w.x->count) return ERROR(INVALID_ARGUMENT, "input 'X' has no elements");
-  parallel_for(k->threads, w.rois->dims[0] * w.x->dims[1], 1, roi_range, &w);
+  TRY(find_regions(k, rois, &w));
+  parallel_for(k->threads, rois->dims[0] * w.x->dims[1], 1 + GRAIN / (p->height * p->width), roi_range, &w);
   float_finish(out, w.y);
   return OK;
 }
