@@ -85,9 +85,9 @@ static void write_event(FILE *file, const profiler *p, const event *e, bool firs
 }
 
 status profiler_finish(profiler *p, const char **out_path) {
-  *out_path = p->path;
   pthread_mutex_lock(&p->lock);
   status s = OK;
+  *out_path = p->finished ? "" : p->path;
   if (!p->finished) {
     p->finished = true;
     FILE *file = fopen(p->path, "w");

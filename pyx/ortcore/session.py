@@ -53,7 +53,7 @@ def _string_options(options: Mapping[str, Any]) -> dict[str, str]:
 def parse_providers(providers: Iterable[Any] | None, provider_options: Sequence[Mapping[str, Any]] | None) -> dict[str, dict[str, str]]:
     """{name: options} in order of priority. Warns of what is not available and of duplicates, and leaves them out."""
     given = [] if providers is None else list(providers)
-    if provider_options is not None:
+    if given and provider_options is not None:
         if not isinstance(provider_options, Sequence):
             raise ValueError("'provider_options' should be a sequence.")
         if len(given) != len(provider_options):

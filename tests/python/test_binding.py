@@ -6,7 +6,6 @@ import threading
 import numpy as np
 import pytest
 from onnx import TensorProto as P
-from onnx import helper as h
 
 import ortcore as ort
 from ortcore.capi.onnxruntime_pybind11_state import InvalidArgument, SessionIOBinding
@@ -341,55 +340,6 @@ def test_what_an_allocator_raises_comes_out_of_the_run(cpu_session):
     assert binding["c"].numpy().tolist() == (A + B).tolist()
     with pytest.raises(TypeError, match="callable"):
         binding.bind_output("c", allocator=5)
-
-
-# ---- Aliasing
-
-def test_overlap_is_refused_where_it_would_be_wrong(cpu_session):
-    nodes = [h.make_node("MatMul", ["a", "b"], ["c"])]
-    square = [models.value(n, P.FLOAT, [2, 2]) for n in "ab"]
-    session = cpu_session(models.model(nodes, square, [models.value("c", P.FLOAT, [2, 2])]))
-    binding, a = session.io_binding(), np.array([[1, 2], [3, 4]], np.float32)
-    binding["a"], binding["b"], binding["c"] = a, a, a
-    with pytest.raises(RuntimeError, match="c"):
-        session.run_with_iobinding(binding)
-    assert a.tolist() == [[1, 2], [3, 4]]
-
-
-def test_elementwise_in_place(bound):
-    session, binding = bound
-    a = A.copy()
-    binding["a"], binding["c"] = a, a
-    for k in range(1, 4):
-        session.run_with_iobinding(binding)
-        assert a.tolist() == (A + k).tolist()
-
-
-def test_two_outputs_cannot_share_memory(cpu_session):
-    session = cpu_session(models.two_outputs())
-    binding, output = session.io_binding(), np.zeros((3, 2), np.float32)
-    binding["a"], binding["b"], binding["total"], binding["product"] = A, B, output, output
-    with pytest.raises(RuntimeError, match="total|product"):
-        session.run_with_iobinding(binding)
-
-
-def test_a_passed_through_input_is_copied_into_the_output(cpu_session):
-    session = cpu_session(models.passthrough())
-    binding, x, output = session.io_binding(), np.array([1, 2], np.float32), np.zeros(2, np.float32)
-    binding.bind_cpu_input("x", x)
-    binding.bind_output("x", "cpu", 0, np.float32, [2], address(output))
-    session.run_with_iobinding(binding)
-    assert output.tolist() == [1, 2] and binding.get_outputs()[0].data_ptr() == address(output)
-
-
-def test_an_output_may_become_an_input(bound):
-    session, binding = bound
-    binding.bind_output("c")
-    session.run_with_iobinding(binding)
-    first = binding.get_outputs()[0]
-    binding.bind_ortvalue_input("a", first)
-    session.run_with_iobinding(binding)
-    assert binding.get_outputs()[0].numpy().tolist() == (A + B + B).tolist() and first.numpy().tolist() == (A + B).tolist()
 
 
 # ---- Runs and results

@@ -215,6 +215,7 @@ def test_profiling(tmp_path):
     session.run(None, {"a": A, "b": A})
     assert session.get_profiling_start_time_ns() > 0
     path = session.end_profiling()
+    assert session.end_profiling() == ""
     with open(path) as file:
         assert {event["cat"] for event in json.load(file)} >= {"Node", "Session"}
     session = ort.InferenceSession(models.add())
