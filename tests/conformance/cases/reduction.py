@@ -57,6 +57,8 @@ CASES = [
     *[case("ReduceMax", 18, [data((5, 600), t), ints(0)], lambda x, a: x.max(axis=0, keepdims=True), id=f"columns {np.dtype(t).name}") for t in NUMERIC],
     case("ReduceMax", 20, [np.array([[True, False], [False, False]]), ints(1)], lambda x, a: x.max(axis=1, keepdims=True), id="bool"),
     case("ReduceSum", 13, [data((2, 3)), np.empty(0, np.int64)], lambda x, a: x, attrs={"noop_with_empty_axes": 1}, id="no axes, no reduction"),
+    case("ReduceSumSquare", 18, [data((2, 3))], lambda x: x * x, attrs={"noop_with_empty_axes": 1}, id="no axes: each element squared", peer="it gives the input"),
+    case("ReduceLogSumExp", 18, [data((2, 3)), np.empty(0, np.int64)], lambda x, a: x, attrs={"noop_with_empty_axes": 1}, id="no axes: log of exp", rtol=1e-6),
     case("ReduceSum", 13, [data((2, 0, 3)), ints(1)], lambda x, a: np.zeros((2, 1, 3), np.float32), id="no elements"),
     case("ReduceMax", 18, [np.array([1, np.nan, 3], np.float32)], np.array([np.nan], np.float32), id="NaN stays", peer="it drops NaN"),
     case("ReduceSum", 13, [data((2, 3)), ints(2)], error="axes", id="axis out of range"),

@@ -51,6 +51,25 @@ def resize(opset, x, scales, mode="nearest", coordinate="half_pixel", nearest="r
                 lambda v, *_: resized(v, scales, mode, coordinate, nearest, sizes), attrs=attrs, id=name, rtol=1e-5 if x.dtype == f32 else 4e-3, atol=1e-5)
 
 
+def antialiased(x, scales, reach):
+    """A triangle (reach 1) or a cubic (reach 2), stretched so that every element counts."""
+    for axis, scale in enumerate(scales):
+        size, by = x.shape[axis], max(1.0, 1 / scale)
+        matrix = np.zeros((int(size * scale), size))
+        for row in range(len(matrix)):
+            at = (row + 0.5) / scale - 0.5
+            taps = np.arange(np.floor(at) - np.ceil(reach * by) + 1, np.floor(at) + np.ceil(reach * by) + 1)
+            weights = np.array([max(0, 1 - abs(t - at) / by) if reach == 1 else cubic((t - at) / by) for t in taps])
+            for t, weight in zip(taps, weights / weights.sum(), strict=True):
+                matrix[row, int(min(max(t, 0), size - 1))] += weight
+        x = np.moveaxis(np.tensordot(matrix, x, (1, axis)), 0, axis)
+    return x
+
+
+def twice(x, *_):
+    return x.repeat(2, 2).repeat(2, 3)
+
+
 IMAGE = data((1, 2, 4, 6))
 CASES = [
     *[case("Upsample", 7, [data((1, 2, 3, 4), t)], lambda x: resized(x, [1, 1, 2, 3], "nearest", "asymmetric", "floor"),
@@ -66,4 +85,17 @@ CASES = [
     *[resize(11, IMAGE, None, mode, sizes=[1, 2, 8, 3]) for mode in ("nearest", "linear")],
     *[resize(13, data((1, 2, 4, 6), t), [1, 1, 2, 2], "linear") for t in FLOATS if t != f16],
     *[resize(13, data((1, 2, 4, 6), t, 0, 100), [1, 1, 2, 0.5], "nearest") for t in (u8, i32)],
+    *[case("Resize", 19, [IMAGE, None, np.float32([1, 1, 0.625, 0.375])], lambda x, r, s, reach=reach: antialiased(x, [1, 1, 0.625, 0.375], reach),
+           attrs={"mode": mode, "antialias": 1}, id=f"antialias {mode}", rtol=1e-5, atol=1e-5) for mode, reach in (("linear", 1), ("cubic", 2))],
+    resize(13, data((1, 4, 6, 2)), [1, 2, 1.5, 1], "linear"),
+    resize(13, data((3, 4, 5)), [2, 1.5, 0.5], "linear"),
+    *[case("Resize", 13, [data((1, 2, 2, 3), t), None, np.float32([1, 1, 2, 2])], twice, id=f"nearest {np.dtype(t)}") for t in (bool, object)],
+    case("Resize", 19, [IMAGE, None, None, ints(8, 12)], twice, attrs={"axes": [2, -1]}, id="sizes of two axes"),
+    case("Resize", 19, [IMAGE, None, None, ints(8, 30)], twice, attrs={"axes": [2, 3], "keep_aspect_ratio_policy": "not_larger"}, id="not larger"),
+    case("Resize", 19, [IMAGE, None, None, ints(5, 12)], twice, attrs={"axes": [2, 3], "keep_aspect_ratio_policy": "not_smaller"}, id="not smaller"),
+    case("Resize", 13, [np.arange(4, dtype=f32), np.float32([0, 2]), None, ints(3)], np.array([0, 3, 9], f32),
+         attrs={"mode": "linear", "coordinate_transformation_mode": "tf_crop_and_resize", "extrapolation_value": 9.0}, id="crop"),
+    case("Resize", 13, [IMAGE, None, np.float32([1, 2])], error="'scales' has 2 elements, expected 4", id="too few scales"),
+    case("Resize", 13, [IMAGE, None, np.float32([1, 1, -1, 1])], error="positive", id="negative scale"),
+    case("Resize", 13, [IMAGE, None, np.float32([1, 1, 2, 2])], attrs={"mode": "area"}, error="'mode' is 'area'", id="unknown mode"),
 ]
