@@ -3,7 +3,7 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from conformance.case import PEER, case, data, f16, f32
-from conformance.cases.recurrent import HIDDEN, INPUT, reference
+from conformance.cases.recurrent import layer
 
 FLOAT_TENSOR = helper.make_tensor_type_proto(TensorProto.FLOAT, None)
 MS = {"domain": "com.microsoft"}
@@ -18,6 +18,9 @@ def rms_norm(x, gamma, epsilon=1e-5):
     return x / np.sqrt((x * x).mean(-1, keepdims=True) + epsilon) * gamma
 
 
+INPUT, HIDDEN = 3, 5
+
+
 def quantised(shape, seed, dtype):
     """Integers, their scale and zero point, and the numbers that they stand for, as the float LSTM wants them: transposed."""
     weights = data(shape, dtype, -100 if dtype == np.int8 else 0, 100 if dtype == np.int8 else 200, seed)
@@ -29,7 +32,7 @@ def dynamic_lstm(dtype):
     w, w_scale, w_zero, w_float = quantised((1, INPUT, 4 * HIDDEN), 1, dtype)
     r, r_scale, r_zero, r_float = quantised((1, HIDDEN, 4 * HIDDEN), 2, dtype)
     x, b = data((4, 2, INPUT), low=-1, high=1), data((1, 8 * HIDDEN), low=-0.5, high=0.5, seed=3)
-    expect = tuple(v.astype(f32) for v in reference("LSTM", {})(x, w_float, r_float, b))
+    expect = tuple(v.astype(f32) for v in layer("LSTM")(x, w_float, r_float, b))
     return case("DynamicQuantizeLSTM", 1, [x, w, r, b, None, None, None, None, w_scale, w_zero, r_scale, r_zero], expect, attrs={"hidden_size": HIDDEN},
                 id=str(np.dtype(dtype)), rtol=2e-2, atol=2e-2, **MS)
 
