@@ -78,12 +78,11 @@ status concat_tensors(kernel_ctx *k, int64_t count, const tensor *const *in, int
   TRY(kernel_output(k, 0, rank, dims, &out));
   if (!out || out->count == 0) return OK;
   strided_copy c = {.bits = dtype_bits(out->type), .rank = rank, .to = out->data};
-  layout_strides(out, dims, c.to_strides);
+  dense_strides(rank, dims, c.to_strides);
   for (int64_t i = 0; i < count; ++i) {
     c.from = in[i]->data;
     concat_dims(in[i], axis, stack, c.dims);
-    if (stack) dense_strides(rank, c.dims, c.from_strides);
-    else layout_strides(in[i], c.dims, c.from_strides);
+    dense_strides(rank, c.dims, c.from_strides);
     copy_strided(k->threads, &c);
     c.to_offset += c.dims[axis] * c.to_strides[axis];
   }
@@ -183,7 +182,7 @@ static status split_run(kernel_ctx *k) {
   int64_t n = in->dims[axis];
   TRY(split_check(&s, s.input ? s.input->count : p->split_count, k->out_count, n, axis, k->node->op->since));
   strided_copy c = {.bits = dtype_bits(in->type), .rank = in->rank, .from = in->data};
-  layout_strides(in, in->dims, c.from_strides);
+  dense_strides(in->rank, in->dims, c.from_strides);
   for (int d = 0; d < in->rank; ++d) c.dims[d] = in->dims[d];
   for (int i = 0; i < k->out_count; ++i) {
     tensor *out;
@@ -191,7 +190,7 @@ static status split_run(kernel_ctx *k) {
     TRY(kernel_output(k, i, in->rank, c.dims, &out));
     if (out && out->count) {
       c.to = out->data;
-      layout_strides(out, c.dims, c.to_strides);
+      dense_strides(in->rank, c.dims, c.to_strides);
       copy_strided(k->threads, &c);
       tensor_moved(out);
     }
@@ -200,10 +199,10 @@ static status split_run(kernel_ctx *k) {
   return OK;
 }
 
-#define SPLIT .T = TS_ALL, .flags = OP_CHANNELS_LAST, .infer = split_infer, .prepare = split_prepare, .run = split_run
+#define SPLIT .T = TS_ALL, .infer = split_infer, .prepare = split_prepare, .run = split_run
 
 OP_FAMILY(concat) = {
-  {.name = "Concat", .since = 4, .signature = "inputs:T* -> concat_result:T", .T = TS_ALL, .flags = OP_CHANNELS_LAST, .infer = concat_infer,
+  {.name = "Concat", .since = 4, .signature = "inputs:T* -> concat_result:T", .T = TS_ALL, .infer = concat_infer,
    .prepare = concat_prepare, .run = concat_run},
   {.name = "Split", .since = 2, .signature = "input:T -> outputs:T*", SPLIT},
   {.name = "Split", .since = 13, .signature = "input:T split:i64? -> outputs:T*", SPLIT},

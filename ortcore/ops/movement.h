@@ -77,21 +77,6 @@ static inline void move_block(char *to, const char *from, int64_t bytes) {
 enum { MOVE_BYTES_PER_THREAD = 512 << 10 };
 static inline int64_t move_grain(int64_t bytes_each) { return MOVE_BYTES_PER_THREAD / (bytes_each + 32) + 1; }
 
-/* Strides, in elements, of the logical axes of a tensor with these dims in t's layout. */
-static inline void layout_strides(const tensor *t, const int64_t *dims, int64_t *strides) {
-  if (t->order == LAYOUT_PLAIN) {
-    dense_strides(t->rank, dims, strides);
-    return;
-  }
-  int64_t stride = strides[1] = 1;
-  stride *= dims[1];
-  for (int d = t->rank - 1; d >= 2; --d) {
-    strides[d] = stride;
-    stride *= dims[d];
-  }
-  strides[0] = stride;
-}
-
 /* Strings are counted references: call it once an output's elements have been moved into place. */
 static inline void tensor_moved(tensor *out) {
   if (out->type == ORTC_STRING) rcstr_retain_n(out->data, out->count);

@@ -111,7 +111,7 @@ static status slice_run(kernel_ctx *k) {
   strided_copy c = {.bits = dtype_bits(data->type), .rank = data->rank, .from = data->data};
   tensor *out;
   for (int d = 0; d < data->rank; ++d) c.dims[d] = data->dims[d];
-  layout_strides(data, data->dims, c.from_strides);
+  dense_strides(data->rank, data->dims, c.from_strides);
   for (int i = 0; i < s.axes.count; ++i) {
     int64_t d = s.axes.at[i];
     slice_axis a = slice_one(data->dims[d], s.starts.at[i], s.ends.at[i], s.steps.at[i]);
@@ -122,13 +122,13 @@ static status slice_run(kernel_ctx *k) {
   TRY(kernel_output(k, 0, data->rank, c.dims, &out));
   if (!out || out->count == 0) return OK;
   c.to = out->data;
-  layout_strides(out, c.dims, c.to_strides);
+  dense_strides(data->rank, c.dims, c.to_strides);
   copy_strided(k->threads, &c);
   tensor_moved(out);
   return OK;
 }
 
-#define SLICE .T = TS_ALL, .flags = OP_CHANNELS_LAST, .T1 = TS_INDEX, .infer = slice_infer, .prepare = slice_prepare, .run = slice_run
+#define SLICE .T = TS_ALL, .T1 = TS_INDEX, .infer = slice_infer, .prepare = slice_prepare, .run = slice_run
 
 OP_FAMILY(slice) = {
   {.name = "Slice", .since = 1, .signature = "data:T -> output:T", SLICE},
