@@ -108,7 +108,10 @@ static void service_set_value(kernel_ctx *k, int32_t i, ortc_value *value) {
   exec_step *e = (exec_step *)k;
   int32_t v = out_slot(k, i);
   if (v == NO_VALUE || !value || value->kind == ORTC_VALUE_NONE) {
-    if (v != NO_VALUE) frame_set(e->owner, v, NULL, NULL);
+    if (v != NO_VALUE) {
+      frame_set(e->owner, v, NULL, NULL);
+      e->owner->slots[v].view.rank = RANK_UNKNOWN;           /* no tensor here: the output is empty */
+    }
     ort_value_release(value);
   } else if (value->kind == ORTC_VALUE_TENSOR) {
     status s = set_tensor(k, i, v, value);

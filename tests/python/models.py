@@ -81,6 +81,11 @@ def optional_has_element():
     return model([h.make_node("OptionalHasElement", ["x"], ["y"])], [h.make_value_info("x", kind)], [value("y", P.BOOL, [])])
 
 
+def optional_identity():
+    kind = h.make_optional_type_proto(h.make_tensor_type_proto(P.FLOAT, ["N"]))
+    return model([h.make_node("Identity", ["x"], ["y"])], [h.make_value_info("x", kind)], [h.make_value_info("y", kind)])
+
+
 def gather():
     """Fails when run, if an index is out of range."""
     return model([h.make_node("Gather", ["x", "i"], ["y"], name="pick")], [value("x", P.FLOAT, ["N"]), value("i", P.INT64, ["M"])],

@@ -176,6 +176,16 @@ def test_inputs_are_not_copied(session):
     assert session.stats()["latest"]["bytes_copied"] == 0
 
 
+def test_optionals_with_and_without_a_value():
+    session = ort.InferenceSession(models.optional_identity())
+    for x, expected in ((None, None), ([1, 2], [1, 2]), (None, None), ([3], [3])):
+        result, = session.run(None, {"x": None if x is None else np.array(x, np.float32)})
+        assert expected is None and result is None or result.tolist() == expected
+    value, = session.run_with_ort_values(None, {"x": None})
+    assert not value.has_value()
+    assert session.run(None, {"x": value}) == [None] and session.run(None, {}) == [None]
+
+
 # ---- The other ways to run
 
 def test_ort_values(session):
