@@ -3,7 +3,9 @@
 
 #include <ortcore/base/mem.h>
 #include <ortcore/kernels/cpu/epilogue.h>
+#include <ortcore/base/checked.h>
 #include <ortcore/kernels/cpu/onednn/onednn.h>
+#include <ortcore/kernels/cpu/winograd.h>
 #include <string.h>
 
 typedef struct conv_kind { bool transposed, fused; } conv_kind;
@@ -11,18 +13,20 @@ typedef struct conv_kind { bool transposed, fused; } conv_kind;
 typedef struct conv_params {
   const conv_kind *kind;
   bool channels_last;                                       /* dims of images are [N, spatial..., C] */
+  bool winograd;                                            /* attribute that a pass sets: fewer products, a little more rounding */
   activation act;
   void *weights;                                            /* of a transposed convolution, constant: in the order of the product */
   dnn_weights *packed;                                      /* constant weights in oneDNN's layouts */
 } conv_params;
 
-typedef enum conv_route { CONV_GEMM, CONV_DEPTHWISE, CONV_ONEDNN } conv_route;
+typedef enum conv_route { CONV_GEMM, CONV_DEPTHWISE, CONV_ONEDNN, CONV_WINOGRAD } conv_route;
 
 typedef struct conv_spec {
   conv_shape shape;
   conv_places places;
   conv_route route;
   dnn *primitive;
+  int64_t chunk;                                            /* Winograd: tiles that `primitive` multiplies at a time */
   const void *weights;                                      /* packed for `primitive` */
   size_t weights_bytes;                                     /* scratch that run-time weights are re-ordered into, before anything else */
 } conv_spec;
@@ -49,6 +53,7 @@ static status conv_prepare(prepare_ctx *c, void **out_params) {
   p->kind = c->op->data;
   conv_attrs a;
   p->channels_last = node_is_channels_last(c->node);
+  p->winograd = attr_int_or(c->node, "winograd", 0) != 0;
   fact x = image_fact(c->in[0], p->channels_last);
   TRY(conv_attrs_read(c->node, &x, c->in[1], p->kind->transposed, &a));
   if (p->kind->fused) {
@@ -95,6 +100,45 @@ static status choose_onednn(specialise_ctx *c, const conv_params *p, const tenso
   return OK;
 }
 
+/* Winograd's 36 matrix products are one primitive, over as many tiles at a time as the cache holds. */
+static status choose_winograd(specialise_ctx *c, const conv_params *p, const tensor *x, conv_spec *s) {
+  enum { CACHE_BYTES = 4 << 20 };
+  const conv_shape *g = &s->shape;
+  if (!p->winograd || !p->packed || p->kind->transposed || x->type != ORTC_FLOAT || x->order != LAYOUT_CHANNELS_LAST || !winograd_fits(&g->w, g->groups, g->ins, g->outs)) return OK;
+  int64_t tiles = winograd_tiles(&g->w, g->images), most = CACHE_BYTES / (int64_t)(WINOGRAD_POINTS * (g->ins + g->outs) * sizeof(float));
+  int64_t rounds = most > 64 ? (tiles + most - 1) / most : (tiles + 63) / 64;
+  s->chunk = (tiles + rounds - 1) / rounds;
+  dnn_matmul d = {.a = dnn_tensor_of(ORTC_FLOAT, 3, (int64_t[]){WINOGRAD_POINTS, s->chunk, g->ins}, (int64_t[]){s->chunk * g->ins, g->ins, 1}),
+                  .b = dnn_tensor_of(ORTC_FLOAT, 3, (int64_t[]){WINOGRAD_POINTS, g->ins, g->outs}, (int64_t[]){g->ins * g->outs, g->outs, 1}),
+                  .out = dnn_tensor_of(ORTC_FLOAT, 3, (int64_t[]){WINOGRAD_POINTS, s->chunk, g->outs}, (int64_t[]){s->chunk * g->outs, g->outs, 1}), .alpha = 1, .pack = true};
+  TRY(dnn_matmul_create(&d, c->threads, &s->primitive));
+  if (!s->primitive) return OK;
+  float *weights = mem_alloc((size_t)(WINOGRAD_POINTS * g->ins * g->outs) * sizeof *weights);
+  if (!weights) return status_out_of_memory();
+  winograd_weights(c->in[1]->data, g->ins, g->outs, weights);
+  status failure = dnn_weights_keep(p->packed, s->primitive, weights, &s->weights);
+  mem_free(weights);
+  s->route = CONV_WINOGRAD;
+  c->scratch_bytes = align_up(dnn_scratch_bytes(s->primitive), 64) + (size_t)(WINOGRAD_POINTS * s->chunk * (g->ins + g->outs)) * sizeof(float);
+  return failure;
+}
+
+static status run_winograd(kernel_ctx *k, const conv_spec *s, const tensor *bias, const tensor *residual, float *y) {
+  const conv_params *p = k->params;
+  const conv_shape *c = &s->shape;
+  winograd g = {.w = &c->w, .images = c->images, .ins = c->ins, .outs = c->outs, .tiles = winograd_tiles(&c->w, c->images), .bias = bias ? bias->data : NULL,
+                .residual = residual ? residual->data : NULL, .act = p->act};
+  char *scratch = k->scratch;
+  float *fields = (float *)(scratch + align_up(dnn_scratch_bytes(s->primitive), 64)), *products = fields + WINOGRAD_POINTS * s->chunk * c->ins;
+  for (int64_t first = 0; first < g.tiles; first += s->chunk) {
+    int64_t count = g.tiles - first < s->chunk ? g.tiles - first : s->chunk;
+    winograd_input(&g, k->in[0]->data, first, count, s->chunk, fields, k->threads);
+    TRY(dnn_run(s->primitive, k->threads, scratch, fields, s->weights, NULL, NULL, products));
+    winograd_output(&g, products, first, count, s->chunk, y, k->threads);
+  }
+  return OK;
+}
+
 static status specialise(specialise_ctx *c, conv_spec *s) {
   const conv_params *p = c->params;
   const tensor image = image_tensor(c->in[0], p->channels_last), *x = &image, *w = c->in[1];
@@ -102,8 +146,11 @@ static status specialise(specialise_ctx *c, conv_spec *s) {
   const conv_shape *g = &s->shape;
   TRY(conv_places_init(&s->places, g, x->order));
   double products = (double)g->images * (double)(g->groups * g->outs) * (double)window_out(&g->w) * (double)(g->ins * window_taps(&g->w));
-  if (dnn_supports(x->type) && products > 32768) TRY(choose_onednn(c, p, x, s));
-  if (s->route == CONV_ONEDNN) return OK;
+  if (dnn_supports(x->type) && products > 32768) {
+    TRY(choose_winograd(c, p, x, s));
+    if (s->route != CONV_WINOGRAD) TRY(choose_onednn(c, p, x, s));
+  }
+  if (s->route != CONV_GEMM) return OK;
   if (x->type == ORTC_FLOAT && g->ins == 1 && g->groups > 1 && !p->kind->transposed) {
     s->route = CONV_DEPTHWISE;
     return OK;
@@ -168,6 +215,7 @@ static status conv_run(kernel_ctx *k) {
     return ERROR(INVALID_ARGUMENT, "input 'Z' has shape %s; it is added to a result of shape %s", dims_format(given, sizeof given, residual->rank, residual->dims),
                  dims_format(wanted, sizeof wanted, y->rank, y->dims));
   }
+  if (s->route == CONV_WINOGRAD) return run_winograd(k, s, bias, residual, y->data);
   if (s->route == CONV_ONEDNN) return run_onednn(k, s, bias ? bias->data : NULL, residual ? residual->data : NULL, y->data);
   epilogue end;
   if (!epilogue_init(&end, x->type)) return ERROR(NOT_IMPLEMENTED, "there is no convolution of type %s", dtype_name(x->type));

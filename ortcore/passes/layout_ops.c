@@ -210,3 +210,15 @@ status layout_turn(layout_pass *l, node *n, bool *out_turned) {
     if (!strcmp(n->op_type, table[i].op_type)) return table[i].turn(l, n, out_turned);
   return n->op->flags & OP_LAYOUT_ANY ? turn_elementwise(l, n, out_turned) : OK;
 }
+
+/* Marks what may use Winograd's algorithm; the kernel decides by the dims. A pass of its own, so that it can be switched off by name. */
+status pass_winograd(graph *g, const pass_env *env, bool *out_changed) {
+  (void)env;
+  for (int32_t i = 0; i < g->node_count; ++i) {
+    node *n = g->nodes[i];
+    if (strcmp(n->domain, "ortcore") || strcmp(n->op_type, "FusedConv") || !attr_find(n, "channels_last") || attr_find(n, "winograd")) continue;
+    TRY(node_set_attr_int(g, n, "winograd", 1));
+    *out_changed = true;
+  }
+  return OK;
+}

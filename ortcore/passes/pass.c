@@ -25,6 +25,7 @@ static const pass passes[] = {
   {"ProductActivationFusion", 2, NULL, pass_fuse_activation},
   {"BatchNormToAffine", 3, NULL, pass_batchnorm_affine},
   {"ChannelsLast", 3, pass_layout, NULL},
+  {"Winograd", 99, pass_winograd, NULL},
 };
 
 #define MOST_ROUNDS 8                                        /* each round makes the graph smaller; this bounds what a mistake could cost */

@@ -30,6 +30,7 @@ status passes_run(model *m, int level, const char *disabled, const pass_env *env
 const pass *pass_at(size_t index);
 
 status pass_fold(graph *g, const pass_env *env, bool *out_changed) MUST_CHECK;
+status pass_winograd(graph *g, const pass_env *env, bool *out_changed) MUST_CHECK;
 status pass_layout(graph *g, const pass_env *env, bool *out_changed) MUST_CHECK;
 status pass_eliminate(struct rewriter *w, int32_t index) MUST_CHECK;
 status pass_join(struct rewriter *w, int32_t index) MUST_CHECK;

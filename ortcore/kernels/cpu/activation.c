@@ -1,4 +1,5 @@
 #include "activation.h"
+#include "mathf.h"
 
 #include <ortcore/base/cpu.h>
 #include <float.h>
@@ -41,5 +42,5 @@ status activation_from_name(const char *name, int64_t count, const float *params
     case ACTIVATION_ELU: for (int64_t i = 0; i < n; ++i) x[i] = x[i] < 0 ? (T)f->a * (EXP(x[i]) - 1) : x[i]; break; \
   }
 
-MULTIVERSION void activation_apply_f32(const activation *f, float *x, int64_t n) { APPLY(float, expf, tanhf, erff) }
+MULTIVERSION void activation_apply_f32(const activation *f, float *x, int64_t n) { APPLY(float, mathf_exp, mathf_tanh, mathf_erf) }
 MULTIVERSION void activation_apply_f64(const activation *f, double *x, int64_t n) { APPLY(double, exp, tanh, erf) }

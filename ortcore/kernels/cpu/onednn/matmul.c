@@ -30,8 +30,8 @@ status dnn_matmul_create(const dnn_matmul *m, int threads, dnn **out) {
   if (m->residual) given[OPERAND_RESIDUAL] = matrix(m->out, single);
   dnnl_memory_desc_t any = NULL;
   if (m->pack) {
-    dnnl_dims_t dims = {m->b.dims[1], m->b.dims[2]};
-    dnnl_memory_desc_create_with_tag(&any, 2, dims, type, dnnl_format_tag_any);
+    dnnl_dims_t dims = {m->b.dims[0], m->b.dims[1], m->b.dims[2]};
+    dnnl_memory_desc_create_with_tag(&any, rank, single ? dims + 1 : dims, type, dnnl_format_tag_any);
   }
   threads_set_team(threads);
   dnnl_primitive_attr_t attr = dnn_attributes(m->alpha, &m->act, given[OPERAND_RESIDUAL], &residual_index);

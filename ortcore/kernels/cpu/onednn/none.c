@@ -29,3 +29,4 @@ status dnn_pack(dnn *p, int threads, const void *weights, void *out) { (void)p, 
 status dnn_weights_create(dnn_weights **out) { *out = NULL; return absent(); }
 void dnn_weights_release(dnn_weights *w) { (void)w; }
 status dnn_weights_get(dnn_weights *w, dnn *p, const void *data, const void **out) { (void)w, (void)p, (void)data, *out = NULL; return absent(); }
+status dnn_weights_keep(dnn_weights *w, dnn *p, const void *data, const void **out) { (void)w, (void)p, (void)data, *out = NULL; return absent(); }

@@ -56,5 +56,7 @@ status dnn_weights_create(dnn_weights **out) MUST_CHECK;
 void dnn_weights_release(dnn_weights *w);
 /* The weights `data` packed for p; the result lives as long as `w`. */
 status dnn_weights_get(dnn_weights *w, dnn *p, const void *data, const void **out) MUST_CHECK;
+/* The same for weights that the caller frees: they are copied even if the primitive takes them as they lie. */
+status dnn_weights_keep(dnn_weights *w, dnn *p, const void *data, const void **out) MUST_CHECK;
 
 #endif

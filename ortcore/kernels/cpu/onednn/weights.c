@@ -81,13 +81,8 @@ static status pack_new(dnn_weights *w, dnn *p, const void *data, const void **ou
   return OK;
 }
 
-status dnn_weights_get(dnn_weights *w, dnn *p, const void *data, const void **out) {
+status dnn_weights_keep(dnn_weights *w, dnn *p, const void *data, const void **out) {
   const operand *o = &p->operands[OPERAND_WEIGHTS];
-  /* A primitive that takes them as they lie needs no copy. */
-  if (dnnl_memory_desc_equal(o->given, o->wanted)) {
-    *out = data;
-    return OK;
-  }
   status failure = OK;
   *out = NULL;
   pthread_mutex_lock(&w->lock);
@@ -96,4 +91,10 @@ status dnn_weights_get(dnn_weights *w, dnn *p, const void *data, const void **ou
   if (!*out) failure = pack_new(w, p, data, out);
   pthread_mutex_unlock(&w->lock);
   return failure;
+}
+
+status dnn_weights_get(dnn_weights *w, dnn *p, const void *data, const void **out) {
+  const operand *o = &p->operands[OPERAND_WEIGHTS];
+  *out = data;
+  return dnnl_memory_desc_equal(o->given, o->wanted) ? OK : dnn_weights_keep(w, p, data, out);
 }
