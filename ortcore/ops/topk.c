@@ -4,8 +4,8 @@
 
 #include <inttypes.h>
 #include <ortcore/base/cpu.h>
-#include <ortcore/base/half.h>
 #include <ortcore/base/threads.h>
+#include <ortcore/kernels/cpu/order.h>
 
 enum { TOPK_CHUNK = 256, TOPK_STEP = 16 };                 /* codes made at a time; looked at together */
 
@@ -17,17 +17,6 @@ typedef struct topk_row {
 
 typedef void (*load_fn)(const topk_row *r, int64_t begin, int64_t end, void *codes);
 
-static inline uint32_t code_f32(float x) {
-  uint32_t u = float_bits(x == 0 ? 0 : x);
-  return x != x ? UINT32_MAX : u >> 31 ? ~u : u | 0x80000000u;
-}
-static inline uint64_t code_f64(double x) {
-  uint64_t u;
-  x = x == 0 ? 0 : x;
-  memcpy(&u, &x, sizeof u);
-  return x != x ? UINT64_MAX : u >> 63 ? ~u : u | (uint64_t)1 << 63;
-}
-
 #define LOADER(name, T, CODE, expression) \
   MULTIVERSION static void load_##name(const topk_row *r, int64_t begin, int64_t end, void *codes) { \
     CODE *restrict to = codes, flip = r->largest ? 0 : (CODE)-1; \
@@ -37,16 +26,16 @@ static inline uint64_t code_f64(double x) {
     else \
       for (int64_t i = 0; i < end - begin; ++i) { T x = from[i * r->stride]; to[i] = (CODE)(expression) ^ flip; } \
   }
-LOADER(i8, int8_t, uint32_t, (uint32_t)x ^ 0x80000000u)
-LOADER(i16, int16_t, uint32_t, (uint32_t)x ^ 0x80000000u)
-LOADER(i32, int32_t, uint32_t, (uint32_t)x ^ 0x80000000u)
+LOADER(i8, int8_t, uint32_t, code_i32(x))
+LOADER(i16, int16_t, uint32_t, code_i32(x))
+LOADER(i32, int32_t, uint32_t, code_i32(x))
 LOADER(u8, uint8_t, uint32_t, x)
 LOADER(u16, uint16_t, uint32_t, x)
 LOADER(u32, uint32_t, uint32_t, x)
 LOADER(f16, f16, uint32_t, code_f32(f16_to_f32(x)))
 LOADER(bf16, bf16, uint32_t, code_f32(bf16_to_f32(x)))
 LOADER(f32, float, uint32_t, code_f32(x))
-LOADER(i64, int64_t, uint64_t, (uint64_t)x ^ (uint64_t)1 << 63)
+LOADER(i64, int64_t, uint64_t, code_i64(x))
 LOADER(u64, uint64_t, uint64_t, x)
 LOADER(f64, double, uint64_t, code_f64(x))
 

@@ -2,7 +2,7 @@
 #include <ortcore/ops/movement.h>
 
 #include <inttypes.h>
-#include <ortcore/base/half.h>
+#include <ortcore/kernels/cpu/order.h>
 
 typedef struct unique_params { bool has_axis, sorted; int64_t axis; } unique_params;
 
@@ -37,7 +37,26 @@ static status unique_infer(infer_ctx *c) {
 /* ---- Order of elements and slices ---- */
 
 #define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
-static inline int order_real(double a, double b) { return a != a || b != b ? (a != a) - (b != b) : ORDER(a, b); }
+
+/* Element i of a type of up to 64 bits as a code of the same order; a complex number has two, `part` 0 and 1. */
+static uint64_t code_at(dtype type, const void *data, int64_t i, int part) {
+  switch (type) {
+    case ORTC_INT8: return code_i32(((const int8_t *)data)[i]);
+    case ORTC_INT16: return code_i32(((const int16_t *)data)[i]);
+    case ORTC_INT32: return code_i32(((const int32_t *)data)[i]);
+    case ORTC_INT64: return code_i64(((const int64_t *)data)[i]);
+    case ORTC_UINT16: return ((const uint16_t *)data)[i];
+    case ORTC_UINT32: return ((const uint32_t *)data)[i];
+    case ORTC_UINT64: return ((const uint64_t *)data)[i];
+    case ORTC_FLOAT16: return code_f32(f16_to_f32(((const f16 *)data)[i]));
+    case ORTC_BFLOAT16: return code_f32(bf16_to_f32(((const bf16 *)data)[i]));
+    case ORTC_FLOAT: return code_f32(((const float *)data)[i]);
+    case ORTC_DOUBLE: return code_f64(((const double *)data)[i]);
+    case ORTC_COMPLEX64: return code_f32(((const float *)data)[2 * i + part]);
+    case ORTC_COMPLEX128: return code_f64(((const double *)data)[2 * i + part]);
+    default: return ((const uint8_t *)data)[i];
+  }
+}
 
 static int order_text(const rcstr *a, const rcstr *b) {
   size_t n = rcstr_bytes(a), m = rcstr_bytes(b);
@@ -46,29 +65,24 @@ static int order_text(const rcstr *a, const rcstr *b) {
 }
 
 static int order_elements(dtype type, const void *data, int64_t i, int64_t j) {
-#define INTEGER(name, T) case ORTC_##name: return ORDER(((const T *)data)[i], ((const T *)data)[j]);
-#define REAL(name, T, LD) case ORTC_##name: return order_real(LD(((const T *)data)[i]), LD(((const T *)data)[j]));
-#define COMPLEX(name, T) case ORTC_##name: { \
-    int order = order_real(((const T *)data)[2 * i], ((const T *)data)[2 * j]); \
-    return order ? order : order_real(((const T *)data)[2 * i + 1], ((const T *)data)[2 * j + 1]); \
+  if (type == ORTC_STRING) return order_text(((rcstr *const *)data)[i], ((rcstr *const *)data)[j]);
+  int parts = type == ORTC_COMPLEX64 || type == ORTC_COMPLEX128 ? 2 : 1, order = 0;
+  for (int part = 0; part < parts && !order; ++part) {
+    uint64_t a = code_at(type, data, i, part), b = code_at(type, data, j, part);
+    order = ORDER(a, b);
   }
-  switch (type) {
-    INTEGER(INT8, int8_t) INTEGER(INT16, int16_t) INTEGER(INT32, int32_t) INTEGER(INT64, int64_t)
-    INTEGER(UINT16, uint16_t) INTEGER(UINT32, uint32_t) INTEGER(UINT64, uint64_t)
-    REAL(FLOAT, float, ) REAL(DOUBLE, double, ) REAL(FLOAT16, f16, f16_to_f32) REAL(BFLOAT16, bf16, bf16_to_f32)
-    COMPLEX(COMPLEX64, float) COMPLEX(COMPLEX128, double)
-    case ORTC_STRING: return order_text(((rcstr *const *)data)[i], ((rcstr *const *)data)[j]);
-    default: return ORDER(((const uint8_t *)data)[i], ((const uint8_t *)data)[j]);
-  }
-#undef INTEGER
-#undef REAL
-#undef COMPLEX
+  return order;
 }
 
-/* The tensor as [outer, n, inner]; without an axis outer and inner are 1. */
-typedef struct slices { const tensor *x; int64_t outer, n, inner; } slices;
+/* The tensor as [outer, n, inner]; without an axis outer and inner are 1, and then the elements' codes are made once if they have one each. */
+typedef struct slices {
+  const tensor *x;
+  int64_t outer, n, inner;
+  const uint64_t *codes;
+} slices;
 
 static int order_slices(const slices *s, int64_t i, int64_t j) {
+  if (s->codes) return ORDER(s->codes[i], s->codes[j]);
   for (int64_t o = 0; o < s->outer; ++o) {
     for (int64_t e = 0; e < s->inner; ++e) {
       int order = order_elements(s->x->type, s->x->data, (o * s->n + i) * s->inner + e, (o * s->n + j) * s->inner + e);
@@ -138,13 +152,18 @@ static status unique_run(kernel_ctx *k) {
   const unique_params *p = k->params;
   const tensor *x = k->in[0];
   int axis = 0, rank = p->has_axis ? x->rank : 1;
-  slices s = {x, 1, x->count, 1};
+  slices s = {x, 1, x->count, 1, NULL};
   if (p->has_axis) {
     TRY(axis_normalise(p->axis, x->rank, "axis", &axis));
-    s = (slices){x, dims_product(x->dims, 0, axis), x->dims[axis], dims_product(x->dims, axis + 1, x->rank)};
+    s = (slices){x, dims_product(x->dims, 0, axis), x->dims[axis], dims_product(x->dims, axis + 1, x->rank), NULL};
   }
   int64_t *memory, dims[MAX_RANK];
-  TRY(kernel_scratch(k, (size_t)s.n * 5 * sizeof *memory, (void **)&memory));
+  TRY(kernel_scratch(k, (size_t)s.n * 6 * sizeof *memory, (void **)&memory));
+  if (s.outer * s.inner == 1 && x->type != ORTC_STRING && !typeset_has(TS_COMPLEX, x->type)) {
+    uint64_t *codes = (uint64_t *)memory + 5 * s.n;
+    for (int64_t i = 0; i < s.n; ++i) codes[i] = code_at(x->type, x->data, i, 0);
+    s.codes = codes;
+  }
   groups g = group_slices(&s, p->sorted, memory);
   for (int d = 0; d < rank; ++d) dims[d] = d == axis ? g.count : x->dims[d];
   tensor *y;
