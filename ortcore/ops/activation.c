@@ -69,7 +69,8 @@ static status bias_gelu_run(kernel_ctx *k) {
 }
 
 #define ACTIVATION(op, version, types, row, how) \
-  {.name = op, .since = version, .signature = "X:T -> Y:T", .T = types, .flags = OP_LAYOUT_ANY, .inplace = 1, .prepare = how, .run = elementwise_run, .data = &row}
+  {.name = op, .since = version, .signature = "X:T -> Y:T", .T = types, .flags = OP_LAYOUT_ANY, .inplace = 1, .prepare = how, \
+   .run = elementwise_run, .data = &row}
 #define FLOATS_22(op, first, row) ACTIVATION(op, first, TS_FLOAT_6, row, activation_prepare), ACTIVATION(op, 22, TS_FLOAT, row, activation_prepare)
 #define MICROSOFT(op, row, how) \
   {.name = op, .domain = "com.microsoft", .since = 1, .signature = "X:T -> Y:T", .T = TS_FLOAT, .flags = OP_LAYOUT_ANY, .inplace = 1, .prepare = how, \
@@ -90,6 +91,6 @@ OP_FAMILY(activation) = {
    .run = bias_gelu_run, .data = &gelu},
   {.name = "FastGelu", .domain = "com.microsoft", .since = 1, .signature = "X:T bias:T? -> Y:T", .T = TS_FLOAT, .inplace = 1, .prepare = bias_gelu_prepare,
    .run = bias_gelu_run, .data = &fast_gelu},
-  {.name = "Silu", .domain = "ortcore", .since = 1, .signature = "X:T -> Y:T", .T = TS_FLOAT, .flags = OP_LAYOUT_ANY, .inplace = 1, .prepare = activation_prepare,
-   .run = elementwise_run, .data = &silu},
+  {.name = "Silu", .domain = "ortcore", .since = 1, .signature = "X:T -> Y:T", .T = TS_FLOAT, .flags = OP_LAYOUT_ANY, .inplace = 1,
+   .prepare = activation_prepare, .run = elementwise_run, .data = &silu},
   {0}};

@@ -14,7 +14,8 @@ static status mod_prepare(prepare_ctx *c, void **out_params) {
 static status shift_prepare(prepare_ctx *c, void **out_params) {
   text direction = attr_string_or(c->node, "direction", "");
   bool left = !strcmp(direction.data, "LEFT");
-  if (!left && strcmp(direction.data, "RIGHT")) return ERROR(INVALID_GRAPH, "attribute 'direction' of BitShift is '%s'; it must be 'LEFT' or 'RIGHT'", direction.data);
+  if (!left && strcmp(direction.data, "RIGHT"))
+    return ERROR(INVALID_GRAPH, "attribute 'direction' of BitShift is '%s'; it must be 'LEFT' or 'RIGHT'", direction.data);
   elementwise_step *s;
   TRY(elementwise_step_make(c, left ? "ShiftLeft" : "ShiftRight", &s));
   *out_params = s;
@@ -84,15 +85,15 @@ static status mean_prepare(prepare_ctx *c, void **out_params) {
 #define BITWISE(op) BINARY(op, 18, TS_INTEGER, elementwise_prepare)
 /* The first two inputs are read before the result is written, the others after. */
 #define VARIADIC(op, version, types, kernel, how) \
-  {.name = #op, .since = version, .signature = "data_0:T* -> result:T", .T = types, .flags = OP_LAYOUT_ANY, .inplace = 3, .infer = infer_broadcast, .prepare = how, \
-   .run = elementwise_run, .data = kernel}
+  {.name = #op, .since = version, .signature = "data_0:T* -> result:T", .T = types, .flags = OP_LAYOUT_ANY, .inplace = 3, .infer = infer_broadcast, \
+   .prepare = how, .run = elementwise_run, .data = kernel}
 #define EXTREME(op) \
-  VARIADIC(op, 6, TS_FLOAT_6, #op, variadic_prepare), VARIADIC(op, 8, TS_FLOAT_6, #op, variadic_prepare), VARIADIC(op, 12, TS_NUMERIC_12, #op, variadic_prepare), \
-  VARIADIC(op, 13, TS_NUMERIC, #op, variadic_prepare)
+  VARIADIC(op, 6, TS_FLOAT_6, #op, variadic_prepare), VARIADIC(op, 8, TS_FLOAT_6, #op, variadic_prepare), \
+  VARIADIC(op, 12, TS_NUMERIC_12, #op, variadic_prepare), VARIADIC(op, 13, TS_NUMERIC, #op, variadic_prepare)
 #define TOTAL(op, how) VARIADIC(op, 6, TS_FLOAT_6, "Add", how), VARIADIC(op, 8, TS_FLOAT_6, "Add", how), VARIADIC(op, 13, TS_FLOAT, "Add", how)
 #define POW(version, bases, exponents) \
-  {.name = "Pow", .since = version, .signature = "X:T Y:T1 -> Z:T", .T = bases, .T1 = exponents, .flags = OP_LAYOUT_ANY, .inplace = 3, .infer = infer_broadcast, \
-   .prepare = pow_prepare, .run = pow_run}
+  {.name = "Pow", .since = version, .signature = "X:T Y:T1 -> Z:T", .T = bases, .T1 = exponents, .flags = OP_LAYOUT_ANY, .inplace = 3, \
+   .infer = infer_broadcast, .prepare = pow_prepare, .run = pow_run}
 #define PRELU(version, types) \
   {.name = "PRelu", .since = version, .signature = "X:T slope:T -> Y:T", .T = types, .flags = OP_LAYOUT_ANY, .inplace = 1, .prepare = elementwise_prepare, \
    .run = prelu_run}
@@ -134,9 +135,12 @@ static status swiglu_run(kernel_ctx *k) {
 OP_FAMILY(binary) = {
   ARITHMETIC(Add), ARITHMETIC(Sub), ARITHMETIC(Mul), ARITHMETIC(Div),
   BINARY(Mod, 10, TS_NUMERIC_12, mod_prepare), BINARY(Mod, 13, TS_NUMERIC, mod_prepare), BINARY(Mod, 28, TS_NUMERIC, mod_prepare),
-  POW(7, TS_FLOAT_6, TS_FLOAT_6), POW(12, TS_FLOAT_6 | TS_INDEX, TS_NUMERIC_12), POW(13, TS_FLOAT | TS_INDEX, TS_NUMERIC_12), POW(15, TS_FLOAT | TS_INDEX, TS_NUMERIC),
-  BITWISE(BitwiseAnd), BITWISE(BitwiseOr), BITWISE(BitwiseXor), BINARY(BitShift, 11, TS_UNSIGNED, shift_prepare), BINARY(BitShift, 28, TS_INTEGER, shift_prepare),
+  POW(7, TS_FLOAT_6, TS_FLOAT_6), POW(12, TS_FLOAT_6 | TS_INDEX, TS_NUMERIC_12), POW(13, TS_FLOAT | TS_INDEX, TS_NUMERIC_12),
+  POW(15, TS_FLOAT | TS_INDEX, TS_NUMERIC),
+  BITWISE(BitwiseAnd), BITWISE(BitwiseOr), BITWISE(BitwiseXor), BINARY(BitShift, 11, TS_UNSIGNED, shift_prepare),
+  BINARY(BitShift, 28, TS_INTEGER, shift_prepare),
   EXTREME(Max), EXTREME(Min), TOTAL(Sum, variadic_prepare), TOTAL(Mean, mean_prepare),
-  {.name = "SwiGLU", .since = 28, .signature = "A:T B:T -> Y:T", .T = TS_FLOAT, .flags = OP_LAYOUT_ANY, .inplace = 3, .prepare = swiglu_prepare, .run = swiglu_run},
+  {.name = "SwiGLU", .since = 28, .signature = "A:T B:T -> Y:T", .T = TS_FLOAT, .flags = OP_LAYOUT_ANY, .inplace = 3, .prepare = swiglu_prepare,
+   .run = swiglu_run},
   PRELU(7, TS_FLOAT_6), PRELU(9, TS_FLOAT_6 | TS_WIDE_INTEGER), PRELU(16, TS_FLOAT | TS_WIDE_INTEGER),
   {0}};

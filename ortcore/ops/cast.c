@@ -58,8 +58,8 @@ static status bitcast_infer(infer_ctx *c) {
   TRY(cast_infer(c));
   dtype from = c->in[0]->type, to = c->out[0]->type;
   if (from && dtype_bits(from) != dtype_bits(to))
-    return ERROR(INVALID_GRAPH, "BitCast from %s to %s: elements of %d bits cannot be seen as elements of %d bits", dtype_name(from), dtype_name(to), dtype_bits(from),
-                 dtype_bits(to));
+    return ERROR(INVALID_GRAPH, "BitCast from %s to %s: elements of %d bits cannot be seen as elements of %d bits", dtype_name(from), dtype_name(to),
+                 dtype_bits(from), dtype_bits(to));
   return OK;
 }
 
@@ -75,7 +75,8 @@ static status bitcast_run(kernel_ctx *k) {
    .prepare = cast_prepare, .run = cast_run}
 /* target_type is asked for its type only, and so is the output, by the signature. */
 #define CAST_LIKE(version, types) \
-  {.name = "CastLike", .since = version, .signature = "input:T1 target_type:T2 -> output:T2", .T1 = types, .T2 = types, .prepare = cast_prepare, .run = cast_run}
+  {.name = "CastLike", .since = version, .signature = "input:T1 target_type:T2 -> output:T2", .T1 = types, .T2 = types, .prepare = cast_prepare, \
+   .run = cast_run}
 
 OP_FAMILY(cast) = {
   CAST(6, TS_6), CAST(9, TS_9), CAST(13, TS_13), CAST(19, TS_19), CAST(21, TS_21), CAST(23, TS_23), CAST(24, TS_24), CAST(25, TS_25), CAST(28, TS_28),

@@ -12,7 +12,8 @@ static status constant_infer(infer_ctx *c) {
   dtype type = value ? value->type : ORTC_FLOAT;
   if (value && value->count != 1) return ERROR(INVALID_GRAPH, "attribute 'value' must be a tensor of one element, but has %lld", (long long)value->count);
   if (!typeset_has(c->op->T2, type))
-    return ERROR(INVALID_GRAPH, "attribute 'value' is of type %s, which ConstantOfShape (opset %lld) does not give", dtype_name(type), (long long)c->node->opset);
+    return ERROR(INVALID_GRAPH, "attribute 'value' is of type %s, which ConstantOfShape (opset %lld) does not give", dtype_name(type),
+                 (long long)c->node->opset);
   c->out[0]->type = type;
   return infer_shape_from_input(c, 0, "input");
 }
@@ -64,7 +65,8 @@ static status range_of(const tensor *const *in, range *out) {
   } else {
     steps = ceil((real[1] - real[0]) / real[2]);
   }
-  if (!(steps < 0x1p62)) return ERROR(INVALID_ARGUMENT, "the range from %g to %g by %g has no number of elements that could be stored", real[0], real[1], real[2]);
+  if (!(steps < 0x1p62))
+    return ERROR(INVALID_ARGUMENT, "the range from %g to %g by %g has no number of elements that could be stored", real[0], real[1], real[2]);
   out->count = steps > 0 ? (int64_t)steps : 0;
   return OK;
 }
@@ -140,7 +142,8 @@ static status eye_run(kernel_ctx *k) {
 #define RANGE(version, types) \
   {.name = "Range", .since = version, .signature = "start:T limit:T delta:T -> output:T", .T = types, .infer = range_infer, .run = range_run}
 #define EYE(version, types) \
-  {.name = "EyeLike", .since = version, .signature = "input:T1 -> output:T2", .T1 = types, .T2 = types, .flags = OP_SHAPE_ONLY, .infer = eye_infer, .run = eye_run}
+  {.name = "EyeLike", .since = version, .signature = "input:T1 -> output:T2", .T1 = types, .T2 = types, .flags = OP_SHAPE_ONLY, .infer = eye_infer, \
+   .run = eye_run}
 
 OP_FAMILY(generate) = {
   CONSTANT(9, C_9), CONSTANT(20, C_20), CONSTANT(21, C_21), CONSTANT(23, C_23), CONSTANT(24, C_24), CONSTANT(25, C_25),

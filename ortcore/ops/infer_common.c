@@ -1,6 +1,10 @@
 #include <ortcore/ops/infer_common.h>
 #include <string.h>
 
+static bool facts_alike(const fact *a, const fact *b) {
+  return a->rank >= 0 && a->rank == b->rank && a->order == b->order && !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims);
+}
+
 status infer_broadcast(infer_ctx *c) {
   fact shape = {0};
   bool same = true;
@@ -8,11 +12,11 @@ status infer_broadcast(infer_ctx *c) {
     const fact *in = c->in[i];
     if (!in) continue;
     TRY(fact_broadcast(&shape, in, &shape));
-    same = same && in->rank == c->in[0]->rank && in->order == c->in[0]->order && in->rank >= 0 && !memcmp(in->dims, c->in[0]->dims, (size_t)in->rank * sizeof *in->dims);
+    same = same && c->in[0] && facts_alike(in, c->in[0]);
   }
   if (shape.rank > MAX_RANK) return ERROR(NOT_IMPLEMENTED, "the result has %d dims; ortcore's tensors have at most %d", shape.rank, MAX_RANK);
   fact_copy_shape(c->out[0], &shape);
-  if (same) c->out[0]->order = c->in[0]->order;
+  if (same && c->in[0]) c->out[0]->order = c->in[0]->order;
   return OK;
 }
 

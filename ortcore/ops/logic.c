@@ -123,13 +123,13 @@ static status clip_run(kernel_ctx *k) {
 #define ORDER(op) COMPARE(op, 7, TS_FLOAT_6), COMPARE(op, 9, TS_NUMERIC_12), COMPARE(op, 13, TS_NUMERIC)
 #define ORDER_OR_EQUAL(op) COMPARE(op, 12, TS_NUMERIC_12), COMPARE(op, 16, TS_NUMERIC)
 #define TRUTH(op) \
-  {.name = #op, .since = 7, .signature = "A:bool B:bool -> C:bool", .flags = OP_LAYOUT_ANY, .inplace = 3, .infer = infer_broadcast, .prepare = elementwise_prepare, \
-   .run = elementwise_run}
+  {.name = #op, .since = 7, .signature = "A:bool B:bool -> C:bool", .flags = OP_LAYOUT_ANY, .inplace = 3, .infer = infer_broadcast, \
+   .prepare = elementwise_prepare, .run = elementwise_run}
 #define TEST(op, version, types, how) \
   {.name = #op, .since = version, .signature = "X:T1 -> Y:bool", .T1 = types, .flags = OP_LAYOUT_ANY, .prepare = how, .run = elementwise_run}
 #define WHERE(version, types) \
-  {.name = "Where", .since = version, .signature = "condition:bool X:T Y:T -> output:T", .T = types, .flags = OP_LAYOUT_ANY, .inplace = 6, .infer = infer_broadcast, \
-   .run = where_run}
+  {.name = "Where", .since = version, .signature = "condition:bool X:T Y:T -> output:T", .T = types, .flags = OP_LAYOUT_ANY, .inplace = 6, \
+   .infer = infer_broadcast, .run = where_run}
 #define CLIP(version, types, inputs) \
   {.name = "Clip", .since = version, .signature = "input:T " inputs "-> output:T", .T = types, .flags = OP_LAYOUT_ANY, .inplace = 1, .prepare = clip_prepare, \
    .run = clip_run}

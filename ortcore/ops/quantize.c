@@ -42,8 +42,8 @@ static status dequantize_infer(infer_ctx *c) {
   dtype scale = c->in[1]->type, type = scale == ORTC_FLOAT8E8M0 ? ORTC_FLOAT : scale;
   fact_copy_shape(c->out[0], c->in[0]);
   if (!c->op->T3) return OK;                               /* the signature has said it */
-  if (type || attr_int_or(c->node, "output_dtype", 0)) return infer_type_attr(c, attr_int_or(c->node, "output_dtype", 0) ? "output_dtype" : "", type, c->op->T3);
-  return OK;
+  bool given = attr_int_or(c->node, "output_dtype", 0) != 0;
+  return type || given ? infer_type_attr(c, given ? "output_dtype" : "", type, c->op->T3) : OK;
 }
 
 static status prepare(prepare_ctx *c, bool quantizes, void **out_params) {
@@ -92,7 +92,8 @@ static status granularity_of(const quantize_op *p, const tensor *x, const tensor
   for (int d = 0; d < x->rank && fits; ++d) fits = scale->dims[d] == (d == axis ? blocks : x->dims[d]);
   if (!fits)
     return ERROR(INVALID_ARGUMENT,
-                 "the scale has shape %s, but x has shape %s with axis %d and block_size %lld: a scale is one number, or a row of %lld, or blocked along the axis",
+                 "the scale has shape %s, but x has shape %s with axis %d and block_size %lld: a scale is one number, or a row of %lld, "
+                 "or blocked along the axis",
                  dims_format(b, sizeof b, scale->rank, scale->dims), dims_format(a, sizeof a, x->rank, x->dims), axis, (long long)p->block, (long long)n);
   *g = (granularity){.dims = {outer, blocks, p->block, inner}, .scale_strides = {blocks * inner, inner, 0, 1}, .axis_dim = n, .cut = blocks * p->block != n};
   return OK;
@@ -240,13 +241,15 @@ OP_FAMILY(quantize) = {
   {QUANTIZE, .since = 13, .signature = "x:T1 y_scale:f32 y_zero_point:T2? -> y:T2", .T1 = TS(FLOAT) | TS(INT32), .T2 = Q_10},
   {QUANTIZE, .since = 19, .signature = "x:T1 y_scale:T1 y_zero_point:T2? -> y:T2", .T1 = X_19, .T2 = Q_19},
   {QUANTIZE, .since = 21, .signature = "x:T1 y_scale:T1 y_zero_point:T2? -> y:T2", .T1 = X_19, .T2 = Q_21},
-  Q_BY_TYPES(23, X_19, Q_23), Q_BY_TYPES(24, X_19 | TS(FLOAT8E8M0), Q_23), Q_BY_TYPES(25, X_19 | TS(FLOAT8E8M0), Q_25), Q_BY_TYPES(28, X_19 | TS(FLOAT8E8M0), Q_28),
+  Q_BY_TYPES(23, X_19, Q_23), Q_BY_TYPES(24, X_19 | TS(FLOAT8E8M0), Q_23),
+  Q_BY_TYPES(25, X_19 | TS(FLOAT8E8M0), Q_25), Q_BY_TYPES(28, X_19 | TS(FLOAT8E8M0), Q_28),
   {QUANTIZE, .domain = "com.microsoft", .since = 1, .signature = "x:T1 y_scale:T1 y_zero_point:T2? -> y:T2", .T1 = SCALE, .T2 = Q_21},
   {DEQUANTIZE, .since = 10, .signature = "x:T x_scale:f32 x_zero_point:T? -> y:f32", .T = Q_10 | TS(INT32)},
   {DEQUANTIZE, .since = 13, .signature = "x:T x_scale:f32 x_zero_point:T? -> y:f32", .T = Q_10 | TS(INT32)},
   {DEQUANTIZE, .since = 19, .signature = "x:T1 x_scale:T2 x_zero_point:T1? -> y:T2", .T1 = Q_19 | TS(INT32), .T2 = SCALE},
   {DEQUANTIZE, .since = 21, .signature = "x:T1 x_scale:T2 x_zero_point:T1? -> y:T2", .T1 = Q_21 | TS(INT32), .T2 = SCALE},
-  D_BY_TYPES(23, Q_23, SCALE), D_BY_TYPES(24, Q_23, SCALE | TS(FLOAT8E8M0)), D_BY_TYPES(25, Q_25, SCALE | TS(FLOAT8E8M0)), D_BY_TYPES(28, Q_28, SCALE | TS(FLOAT8E8M0)),
+  D_BY_TYPES(23, Q_23, SCALE), D_BY_TYPES(24, Q_23, SCALE | TS(FLOAT8E8M0)),
+  D_BY_TYPES(25, Q_25, SCALE | TS(FLOAT8E8M0)), D_BY_TYPES(28, Q_28, SCALE | TS(FLOAT8E8M0)),
   {DEQUANTIZE, .domain = "com.microsoft", .since = 1, .signature = "x:T1 x_scale:T2 x_zero_point:T1? -> y:T2", .T1 = Q_21 | TS(INT32), .T2 = SCALE},
   {.name = "DynamicQuantizeLinear", .since = 11, .signature = "x:f32 -> y:u8 y_scale:f32 y_zero_point:u8", .infer = dynamic_infer, .run = dynamic_run},
   {0}};

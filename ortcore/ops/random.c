@@ -95,7 +95,8 @@ static status like_infer(infer_ctx *c) {
 static status random_run(kernel_ctx *k) {
   bool normal = *(const bool *)k->node->op->data;
   float low = attr_float_or(k->node, "low", 0), high = attr_float_or(k->node, "high", 1);
-  draw d = {.normal = normal, .offset = normal ? attr_float_or(k->node, "mean", 0) : low, .scale = normal ? attr_float_or(k->node, "scale", 1) : (double)high - low};
+  draw d = {.normal = normal, .offset = low, .scale = (double)high - low};
+  if (normal) d.offset = attr_float_or(k->node, "mean", 0), d.scale = attr_float_or(k->node, "scale", 1);
   if (k->in_count) return draw_output(k, &d, k->in[0]->rank, k->in[0]->dims);
   int64_t rank;
   const int64_t *dims = attr_ints(k->node, "shape", &rank);
@@ -119,7 +120,8 @@ static status multinomial_infer(infer_ctx *c) {
 static status multinomial_run(kernel_ctx *k) {
   const tensor *in = k->in[0];
   tensor *out;
-  if (in->rank != 2 || in->dims[1] < 1) return ERROR(INVALID_ARGUMENT, "the input must have shape [batch, classes] with at least one class, but has rank %d", in->rank);
+  if (in->rank != 2 || in->dims[1] < 1)
+    return ERROR(INVALID_ARGUMENT, "the input must have shape [batch, classes] with at least one class, but has rank %d", in->rank);
   int64_t batch = in->dims[0], classes = in->dims[1], dims[2] = {batch, attr_int_or(k->node, "sample_size", 1)};
   void *scratch;
   TRY(kernel_output(k, 0, 2, dims, &out));
@@ -154,8 +156,8 @@ static const bool normal = true, uniform = false;
   {.name = op, .since = version, .signature = "-> output:T2", .T2 = types, .flags = OP_NONDETERMINISTIC, .infer = random_infer, .prepare = source_prepare, \
    .run = random_run, .data = &kind}
 #define RANDOM_LIKE(op, version, kind, inputs, types) \
-  {.name = op, .since = version, .signature = "input:T1 -> output:T2", .T1 = inputs, .T2 = types, .flags = OP_NONDETERMINISTIC | OP_SHAPE_ONLY, .infer = like_infer, \
-   .prepare = source_prepare, .run = random_run, .data = &kind}
+  {.name = op, .since = version, .signature = "input:T1 -> output:T2", .T1 = inputs, .T2 = types, .flags = OP_NONDETERMINISTIC | OP_SHAPE_ONLY, \
+   .infer = like_infer, .prepare = source_prepare, .run = random_run, .data = &kind}
 #define BERNOULLI(version, inputs) \
   {.name = "Bernoulli", .since = version, .signature = "input:T1 -> output:T2", .T1 = inputs, .T2 = TS_NUMERIC | TS(BOOL), .flags = OP_NONDETERMINISTIC, \
    .infer = like_infer, .prepare = source_prepare, .run = bernoulli_run}

@@ -2,7 +2,8 @@
 #include <ortcore/ops/elementwise.h>
 
 #define UNARY(op, version, types) \
-  {.name = #op, .since = version, .signature = "X:T -> Y:T", .T = types, .flags = OP_LAYOUT_ANY, .inplace = 1, .prepare = elementwise_prepare, .run = elementwise_run}
+  {.name = #op, .since = version, .signature = "X:T -> Y:T", .T = types, .flags = OP_LAYOUT_ANY, .inplace = 1, .prepare = elementwise_prepare, \
+   .run = elementwise_run}
 #define UNARY_6_13(op) UNARY(op, 6, TS_FLOAT_6), UNARY(op, 13, TS_FLOAT)
 #define UNARY_22(op, first) UNARY(op, first, TS_FLOAT_6), UNARY(op, 22, TS_FLOAT)
 

@@ -47,8 +47,9 @@ QUANTIZE(f32, AS_F32)
 QUANTIZE(f16, AS_F16)
 QUANTIZE(bf16, AS_BF16)
 
-static const elementwise to_integer[] = {{"f32", integer_f32, GRAIN_FUNCTION, ACCEPTS_LAST_TWO}, {"f16", integer_f16, GRAIN_FUNCTION, ACCEPTS_LAST_TWO}, {"bf16", integer_bf16, GRAIN_FUNCTION, ACCEPTS_LAST_TWO}};
-static const elementwise to_float[] = {{"f32", float_f32, GRAIN_FUNCTION, ACCEPTS_LAST_TWO}, {"f16", float_f16, GRAIN_FUNCTION, ACCEPTS_LAST_TWO}, {"bf16", float_bf16, GRAIN_FUNCTION, ACCEPTS_LAST_TWO}};
+#define ROW(fn) {#fn, fn, GRAIN_FUNCTION, ACCEPTS_LAST_TWO}
+static const elementwise to_integer[] = {ROW(integer_f32), ROW(integer_f16), ROW(integer_bf16)};
+static const elementwise to_float[] = {ROW(float_f32), ROW(float_f16), ROW(float_bf16)};
 
 static int index_of(dtype precision) { return precision == ORTC_FLOAT16 ? 1 : precision == ORTC_BFLOAT16 ? 2 : 0; }
 const elementwise *quantize_to_integer(dtype precision) { return &to_integer[index_of(precision)]; }
@@ -77,7 +78,7 @@ MULTIVERSION ELEMENTWISE(dequantize) {
   (void)params;
   LOOPS((x - zero) * scale);
 }
-const elementwise dequantize_kernel = {"DequantizeLinear", dequantize, GRAIN_FUNCTION, ACCEPTS_LAST_TWO};
+const elementwise dequantize_kernel = ROW(dequantize);
 
 MULTIVERSION void quantize_range(const float *restrict x, int64_t n, float *out_low, float *out_high) {
   enum { LANES = 16 };                                     /* partial results, so that the loop is not one chain */

@@ -174,6 +174,24 @@ def arithmetic():
     yield case("Add", 14, [data((2, 3)), data((2, 4))], error=r"broadcast")
 
 
+def large():
+    """Enough elements for several threads, in each way that operands can lie."""
+    for dtype in (f32, f16):
+        for a, b in (
+            ((64, 5000), (64, 5000)),
+            ((64, 5000), (5000,)),
+            ((64, 1), (64, 5000)),
+            ((5000, 64), ()),
+            ((100000, 3), (3,)),
+            ((9, 200, 200), (9, 1, 200)),
+        ):
+            yield case("Sub", 14, [data(a, dtype), data(b, dtype, seed=1)], np.subtract, id=f"{dtype}-{a}-{b}")
+        inputs = [data(shape, dtype, seed=i) for i, shape in enumerate([(64, 5000), (5000,), (64, 1), ()])]
+        yield case("Max", 13, inputs, lambda *x: np.maximum.reduce(np.broadcast_arrays(*x)), id=f"{dtype}-large")
+        yield case("Where", 16, [data((64, 1), boolean), data((64, 5000), dtype), data((5000,), dtype, seed=1)], np.where, id=f"{dtype}-large")
+    yield case("Less", 13, [data((64, 5000)), data((64, 1), seed=1)], np.less, id="large")
+
+
 def modulo():
     for opset in versions("Mod")[1:] if versions("Mod")[0] < 10 else versions("Mod"):
         for dtype in dtypes("Mod", opset, among=NUMERIC):
@@ -360,6 +378,7 @@ def swiglu():
 CASES = [
     *[row for op, what in UNARY.items() for row in unary_rows(op, *what)],
     *arithmetic(),
+    *large(),
     *modulo(),
     *power(),
     *comparisons(),
