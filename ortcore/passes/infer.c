@@ -3,15 +3,34 @@
 #include <ortcore/passes/infer.h>
 #include <string.h>
 
-status infer_node(const node *n, int32_t in_count, const fact *const *in, int32_t out_count, fact **out, infer_subgraph_fn subgraph, void *user) {
-  TRY(op_check(n->op, n, in_count, in, out_count, out));
-  infer_ctx c = {.node = n, .op = n->op, .in_count = in_count, .out_count = out_count, .in = in, .out = out, .infer_subgraph = subgraph, .user = user};
-  if (n->op->infer) return n->op->infer(&c);
-  if (out_count && out[0] && in_count && in[0]) {
-    fact_copy_shape(out[0], in[0]);
-    out[0]->order = in[0]->order;
+static status infer_wanted(infer_ctx *c) {
+  TRY(op_check(c->op, c->node, c->in_count, c->in, c->out_count, c->out));
+  if (c->op->infer) return c->op->infer(c);
+  if (c->out_count && c->in_count && c->in[0]) {
+    fact_copy_shape(c->out[0], c->in[0]);
+    c->out[0]->order = c->in[0]->order;
   }
   return OK;
+}
+
+/* Operators need not care which of their outputs somebody wants: what nobody does is inferred all the same, and forgotten. */
+status infer_node(const node *n, int32_t in_count, const fact *const *in, int32_t out_count, fact **out, infer_subgraph_fn subgraph, void *user) {
+  infer_ctx c = {.node = n, .op = n->op, .in_count = in_count, .out_count = out_count, .in = in, .out = out, .infer_subgraph = subgraph, .user = user};
+  int32_t unwanted = 0;
+  for (int32_t i = 0; i < out_count; ++i) unwanted += !out[i];
+  if (!unwanted) return infer_wanted(&c);
+  fact *spare = mem_calloc((size_t)unwanted, sizeof *spare);
+  fact **all = mem_calloc((size_t)out_count, sizeof *all);
+  status s = spare && all ? OK : status_out_of_memory();
+  for (int32_t i = 0; i < out_count && !s; ++i) {
+    all[i] = out[i] ? out[i] : &spare[--unwanted];
+    if (!out[i]) all[i]->rank = RANK_UNKNOWN;
+  }
+  c.out = all;
+  if (!s) s = infer_wanted(&c);
+  mem_free(spare);
+  mem_free(all);
+  return s;
 }
 
 /* ---- What the model declares of a value ---------------------------------------------------------------------------------------------- */

@@ -17,7 +17,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 #define MOST_BYTES ((size_t)1 << 16)
-#define MOST_SEEDS 256
+#define MOST_SEEDS 4096
 #define SECONDS_PER_INPUT 20                                 /* under sanitizers; more is a hang */
 
 typedef struct bytes { uint8_t *data; size_t count, capacity; } bytes;

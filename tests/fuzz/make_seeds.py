@@ -1,5 +1,12 @@
-"""Makes the small models in seeds/ that the fuzz driver mutates: between them they use every message that the reader knows. Needs `onnx`."""
+"""Makes the small models in seeds/ that the fuzz driver mutates: between them they use every message that the reader knows. Needs `onnx`.
+
+    make_seeds.py              the files that are committed
+    make_seeds.py FOLDER       models of every operator, from the conformance suite, for longer runs: fuzz_load_model FOLDER 3600
+"""
+import importlib
 import pathlib
+import pkgutil
+import sys
 
 import numpy as np
 import onnx
@@ -115,7 +122,29 @@ def types():
     write("types", [helper.make_node("Identity", [name], [name + "2"]) for name in "sot"], [sequence, mapping, optional, strings], outputs)
 
 
+def operators(folder):
+    """Two cases of each operator and opset, their inputs fed and constant."""
+    sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
+    from conformance import cases
+    from conformance.model import Shapes, build
+
+    folder.mkdir(parents=True, exist_ok=True)
+    seen, count = {}, 0
+    for module in sorted(m.name for m in pkgutil.iter_modules(cases.__path__)):
+        for case in importlib.import_module(f"{cases.__name__}.{module}").CASES:
+            key = case.domain, case.op, case.opset
+            seen[key] = seen.get(key, 0) + 1
+            if seen[key] > 2 or case.error or case.output_types:
+                continue
+            for shapes in Shapes.FIXED, Shapes.CONSTANT:
+                (folder / f"{count}.onnx").write_bytes(build(case, case.expected(), shapes)[0])
+                count += 1
+
+
 if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        operators(pathlib.Path(sys.argv[1]))
+        sys.exit()
     FOLDER.mkdir(exist_ok=True)
     for make in tensors, attributes, control, functions, network, types:
         make()

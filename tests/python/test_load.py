@@ -374,3 +374,12 @@ def test_many_nodes_take_little_time():
     count = 20_000
     nodes = [node("Identity" if i % 2 else "Transpose", f"v{i}", f"v{i + 1}") for i in range(count)]
     np.testing.assert_array_equal(run(model(nodes, inputs=[info("v0")], outputs=[info(f"v{count}", None)]), {"v0": X})[0], X)
+
+
+def test_outputs_that_nobody_names():
+    """A node without named outputs has no effect; of several outputs the first may be left out."""
+    nodes = [helper.make_node("SequenceEmpty", [], [""]), helper.make_node("TopK", ["x", "k"], ["", "y"]), helper.make_node("Split", ["x"], ["", "z"], axis=0)]
+    session = load(model(nodes, outputs=[info("y", None, INT64), info("z", None)], initializers=[numpy_helper.from_array(np.array([1]), "k")]))
+    y, z = session.run(None, {"x": X})
+    assert y.tolist() == [[2], [2]]
+    np.testing.assert_array_equal(z, X[1:])
