@@ -4,9 +4,9 @@ import operator
 
 import numpy as np
 
-from cpython.buffer cimport PyBuffer_FillInfo, PyBuffer_IsContiguous, PyBuffer_Release, PyBUF_RECORDS_RO, PyBUF_SIMPLE, PyBUF_WRITABLE
+from cpython.buffer cimport PyBuffer_FillInfo, PyBuffer_IsContiguous, PyBuffer_Release, PyBUF_RECORDS_RO
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New, PyCapsule_SetName
-from libc.stdint cimport int8_t, uint8_t
+from libc.stdint cimport uint8_t
 from ortcore._capi cimport *
 from ortcore._errors cimport check
 from ortcore._owners cimport hold, owner_release, owners_enter, owners_leave, release_value

@@ -7,7 +7,7 @@ from ortcore._capi cimport *
 from ortcore._device cimport OrtDevice, fill_device
 from ortcore._errors cimport check_step
 from ortcore._options cimport run_options_of, text_of
-from ortcore._owners cimport hold, owner_object, owner_release, owners_enter, owners_leave, release_value
+from ortcore._owners cimport hold, owner_object, owner_release, owners_enter, owners_leave
 from ortcore._session cimport InputInfo, NativeSession
 from ortcore._value cimport OrtValue, object_of, value_of, wrap
 

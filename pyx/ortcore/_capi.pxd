@@ -20,7 +20,6 @@ cdef extern from "ortcore.h" nogil:
                                  const char *message) noexcept nogil
     void ortc_set_log_callback(ortc_log_fn callback, void *user)
     ortc_status *ortc_set_log_severity(int severity)
-    int ortc_get_log_severity()
     void ortc_set_seed(int64_t seed)
     void ortc_set_thread_budget(int threads)
     int ortc_get_thread_budget()
