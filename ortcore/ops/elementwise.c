@@ -47,13 +47,23 @@ static bool is_flat(const elementwise_step *s, int count, const tensor *const *i
   return true;
 }
 
+/* Where the first zero is, or n. */
+static int64_t find_zero(const void *data, int width, int64_t n) {
+  int64_t i = 0;
+#define FIND(type) while (i < n && ((const type *)data)[i] != 0) ++i
+  switch (width) {
+    case 1: FIND(uint8_t); break;
+    case 2: FIND(uint16_t); break;
+    case 4: FIND(uint32_t); break;
+    default: FIND(uint64_t);
+  }
+#undef FIND
+  return i;
+}
+
 static status check_divisor(const tensor *b) {
-  int width = tensor_width(b);
-  static const char zero[8];
-  for (int64_t i = 0; i < b->count; ++i)
-    if (!memcmp((const char *)b->data + i * width, zero, (size_t)width))
-      return ERROR(INVALID_ARGUMENT, "element %lld of 'B' is zero: integers cannot be divided by it", (long long)i);
-  return OK;
+  int64_t i = find_zero(b->data, tensor_width(b), b->count);
+  return i == b->count ? OK : ERROR(INVALID_ARGUMENT, "element %lld of 'B' is zero: integers cannot be divided by it", (long long)i);
 }
 
 status elementwise_apply(kernel_ctx *k, const elementwise_step *s, int count, const tensor *const *in, tensor *out) {

@@ -123,11 +123,9 @@ static status eye_run(kernel_ctx *k) {
   int width = tensor_width(out);
   convert_fn convert = convert_find(ORTC_INT64, out->type);
   memset(data, 0, tensor_bytes(out));
-  for (int64_t row = shift < 0 ? -(shift + 1) + 1 : 0; row < in->dims[0]; ++row) {
-    int64_t column = row + shift;
-    if (column >= in->dims[1]) break;
-    convert(&one, data + (row * in->dims[1] + column) * width, 1);
-  }
+  if (shift >= in->dims[1] || shift <= -in->dims[0]) return OK;   /* the diagonal passes by */
+  for (int64_t row = shift < 0 ? -shift : 0; row < in->dims[0] && row + shift < in->dims[1]; ++row)
+    convert(&one, data + (row * in->dims[1] + row + shift) * width, 1);
   return OK;
 }
 

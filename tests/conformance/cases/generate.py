@@ -42,9 +42,9 @@ def diagonals():
     for opset in versions("EyeLike"):
         for dtype in dtypes("EyeLike", opset, "T2"):
             yield case("EyeLike", opset, [np.zeros((3, 4), dtype)], np.eye(3, 4, dtype=dtype), id=str(dtype), peer=dtype in (f32, i64) or "few types there")
-        for k in (-5, -2, 1, 3, 4, 9):
+        for k in (-(2**63), -5, -3, -2, 1, 3, 4, 9, 2**63 - 1):
             yield case(
-                "EyeLike", opset, [np.zeros((3, 4), f32)], np.eye(3, 4, k, dtype=f32), attrs={"k": k}, id=f"k {k}", peer="far diagonals are refused there"
+                "EyeLike", opset, [np.zeros((3, 4), f32)], np.eye(3, 4, max(min(k, 9), -9), dtype=f32), attrs={"k": k}, id=f"k {k}", peer="far diagonals are refused there"
             )
     yield case("EyeLike", 9, [np.zeros((2, 2), i32)], np.eye(2, dtype=f64), attrs={"dtype": TensorProto.DOUBLE}, id="dtype")
     yield case("EyeLike", 9, [np.zeros((2, 2, 2), f32)], error="must have rank 2")
