@@ -95,7 +95,29 @@ bool resize_is_identity(const resize_how *how, const resize_axis *a) {
 
 /* ---- Nearest ------------------------------------------------------------------------------------------------------------------------------- */
 
-typedef struct nearest_work { int rank, width; const resize_axis *axes; const char *x; char *y; } nearest_work;
+/* repeats: each element of a row this often in a row, 0 if they are picked in another way. */
+typedef struct nearest_work { int rank, width; int64_t repeats; const resize_axis *axes; const char *x; char *y; } nearest_work;
+
+static int64_t find_repeats(const resize_axis *a) {
+  if (!a->index || a->in == 0 || a->out % a->in) return 0;
+  int64_t repeats = a->out / a->in;
+  for (int64_t j = 0; j < a->out; ++j)
+    if (a->index[j] != j / repeats) return 0;
+  return repeats;
+}
+
+#define REPEAT_BY(U, times) for (int64_t i = 0; i < n; ++i) for (int64_t t = 0; t < times; ++t) ((U *)(void *)to)[i * times + t] = ((const U *)(const void *)from)[i]
+#define REPEAT(U) if (repeats == 2) REPEAT_BY(U, 2); else if (repeats == 4) REPEAT_BY(U, 4); else REPEAT_BY(U, repeats)
+
+MULTIVERSION static void repeat_elements(const char *restrict from, int64_t n, int64_t repeats, int width, char *restrict to) {
+  switch (width) {
+    case 1: REPEAT(uint8_t); break;
+    case 2: REPEAT(uint16_t); break;
+    case 4: REPEAT(uint32_t); break;
+    case 8: REPEAT(uint64_t); break;
+    default: for (int64_t j = 0; j < n * repeats; ++j) memcpy(to + j * width, from + j / repeats * width, (size_t)width); break;
+  }
+}
 
 #define GATHER(U) for (int64_t j = 0; j < n; ++j) ((U *)(void *)to)[j] = ((const U *)(const void *)from)[index[j]]
 
@@ -109,11 +131,12 @@ MULTIVERSION static void gather_elements(const char *restrict from, const int64_
   }
 }
 
-/* Rows of the last axis. */
+/* Rows of the last axis. One that comes from where the row before it came is a copy of that. */
 static void nearest_rows(void *context, int64_t begin, int64_t end) {
   const nearest_work *w = context;
   const resize_axis *last = &w->axes[w->rank - 1];
-  for (int64_t row = begin; row < end; ++row) {
+  int64_t row_bytes = last->out * w->width;
+  for (int64_t row = begin, before = -1; row < end; ++row) {
     int64_t rest = row, from = 0, stride = last->in;
     for (int d = w->rank - 2; d >= 0; --d) {
       const resize_axis *a = &w->axes[d];
@@ -122,14 +145,17 @@ static void nearest_rows(void *context, int64_t begin, int64_t end) {
       stride *= a->in;
     }
     const char *x = w->x + from * w->width;
-    char *y = w->y + row * last->out * w->width;
-    if (last->index) gather_elements(x, last->index, last->out, w->width, y);
-    else memcpy(y, x, (size_t)(last->out * w->width));
+    char *y = w->y + row * row_bytes;
+    if (!last->index) memcpy(y, x, (size_t)row_bytes);
+    else if (from == before) memcpy(y, y - row_bytes, (size_t)row_bytes);
+    else if (w->repeats) repeat_elements(x, last->in, w->repeats, w->width, y);
+    else gather_elements(x, last->index, last->out, w->width, y);
+    before = from;
   }
 }
 
 void resize_nearest(int threads, int rank, const resize_axis *axes, int width, const void *x, void *y) {
-  nearest_work w = {rank, width, axes, x, y};
+  nearest_work w = {rank, width, find_repeats(&axes[rank - 1]), axes, x, y};
   int64_t rows = 1, each = axes[rank - 1].out;
   for (int d = 0; d < rank - 1; ++d) rows *= axes[d].out;
   parallel_for(threads, rows, ELEMENTS_PER_THREAD / each + 1, nearest_rows, &w);
