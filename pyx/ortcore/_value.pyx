@@ -265,6 +265,10 @@ cdef class OrtValue:
         self.require_tensor("an array")
         return array_of(ortc_value_retain(self.pointer))
 
+    def contents(self):
+        """What run() would give for this value: an array over its memory, a list for a sequence, a dict for a map, a SparseTensor, or None."""
+        return object_of(ortc_value_retain(self.pointer))
+
     def __array__(self, dtype=None, copy=None):
         array = self.numpy()
         if dtype is not None and np.dtype(dtype) != array.dtype:

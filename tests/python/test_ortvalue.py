@@ -217,6 +217,8 @@ def test_sequences(cpu_session):
     for question in (value.shape, value.numpy, value.data_ptr, value.device_name, value.tensor_size_in_bytes, value.__dlpack__):
         with pytest.raises(RuntimeError, match="sequence"):
             question()
+    assert [item.tolist() for item in value.contents()] == [A[0].tolist(), A[1].tolist()]
+    assert np.shares_memory(make(A).contents(), A)
     again = cpu_session(models.sequence_identity()).run(None, {"x": value})[0]
     assert [item.tolist() for item in again] == [A[0].tolist(), A[1].tolist()]
     assert cpu_session(models.sequence_identity()).run(None, {"x": []}) == [[]]
