@@ -267,6 +267,8 @@ static const matmul_kind fused = {.transposes = true, .scales = true, .activates
 
 OP_FAMILY(matmul) = {
   {.name = "MatMul", .since = 1, .signature = "A:T B:T -> Y:T", .T = TS_MATMUL, MATMUL_FUNCTIONS, .data = &plain},
+  /* The attribute `broadcast` of before 7 allows what every later version does. */
+  {.name = "Gemm", .since = 1, .signature = "A:T B:T C:T -> Y:T", .T = TS_FLOAT, MATMUL_FUNCTIONS, .data = &gemm},
   {.name = "Gemm", .since = 7, .signature = "A:T B:T C:T? -> Y:T", .T = TS_MATMUL, MATMUL_FUNCTIONS, .data = &gemm},
   {.name = "FusedMatMul", .domain = "com.microsoft", .since = 1, .signature = "A:T B:T -> Y:T", .T = TS_FLOAT, MATMUL_FUNCTIONS, .data = &scaled},
   {.name = "TransposeMatMul", .domain = "com.microsoft", .since = 1, .signature = "A:T B:T -> Y:T", .T = TS_FLOAT, MATMUL_FUNCTIONS, .data = &scaled},

@@ -59,6 +59,7 @@ MATMUL = [
     case("MatMul", 13, [np.full((1, 2), 2**31 - 1, i32), np.full((2, 1), 2**31 - 1, i32)], lambda a, b: scalar([[2]], i32), id="wraps", peer="overflows"),
     case("MatMul", 13, [data((3, 4)), data((5, 6))], error="cannot be multiplied"),
     case("MatMul", 13, [data((2, 3, 4)), data((3, 4, 5))], error="do not broadcast"),
+    case("Gemm", 6, [data((3, 4)), data((4, 5), seed=1), data((5,), seed=2)], lambda a, b, c: a @ b + c, attrs={"broadcast": 1}),
     case("Gemm", 7, [data((3, 4)), data((4, 5), seed=1), data((5,), seed=2)], lambda a, b, c: a @ b + c),
     *[gemm_case(13, 3, 5, 4, c) for c in (None, (), (1,), (5,), (3, 1), (1, 5), (3, 5))],
     *[gemm_case(13, 70, 40, 64, (40,), trans_a=a, trans_b=b, alpha=0.5, beta=2.0) for a in (0, 1) for b in (0, 1)],
