@@ -19,7 +19,8 @@ static status read_heads(const node *n, int rank, const dim *dims, const char *a
   if (rank != 3) return ERROR(INVALID_ARGUMENT, "input '%s' has rank %d; it must be 3 or 4", input, rank);
   if (count < 1) return ERROR(INVALID_ARGUMENT, "attribute '%s' is missing; inputs of rank 3 need it", attribute);
   if (dim_known(dims[2]) && dims[2] % count)
-    return ERROR(INVALID_ARGUMENT, "the last dim of input '%s' is %lld, which %lld heads do not divide (attribute '%s')", input, (long long)dims[2], (long long)count, attribute);
+    return ERROR(INVALID_ARGUMENT, "the last dim of input '%s' is %lld, which %lld heads do not divide (attribute '%s')", input,
+                 (long long)dims[2], (long long)count, attribute);
   *out = (heads){dims[0], count, dims[1], dim_known(dims[2]) ? dims[2] / count : DIM_UNKNOWN};
   return OK;
 }
@@ -49,7 +50,8 @@ static status attention_prepare(prepare_ctx *c, void **out_params) {
   int64_t mode = attr_int_or(c->node, "qk_matmul_output_mode", 0);
   *out_params = NULL;
   if (mode < 0 || mode > 3) return ERROR(INVALID_ARGUMENT, "attribute 'qk_matmul_output_mode' is %lld; it must be 0 to 3", (long long)mode);
-  if ((c->in[Q]->type == ORTC_DOUBLE) != (c->in[V]->type == ORTC_DOUBLE)) return ERROR(NOT_IMPLEMENTED, "'V' is of type %s and 'Q' of %s", dtype_name(c->in[V]->type), dtype_name(c->in[Q]->type));
+  if ((c->in[Q]->type == ORTC_DOUBLE) != (c->in[V]->type == ORTC_DOUBLE))
+    return ERROR(NOT_IMPLEMENTED, "'V' is of type %s and 'Q' of %s", dtype_name(c->in[V]->type), dtype_name(c->in[Q]->type));
   return OK;
 }
 
@@ -90,7 +92,8 @@ static status join(kernel_ctx *k, const tensor *past, const tensor *now, int out
   int64_t before = past ? past->dims[2] : 0;
   if (past && (past->rank != 4 || past->dims[0] != h->batch || past->dims[1] != h->heads || past->dims[3] != h->size)) {
     char shape[DIMS_TEXT];
-    return ERROR(INVALID_ARGUMENT, "input '%s' has shape %s; it must be [%lld,%lld,length,%lld]", what, dims_format(shape, sizeof shape, past->rank, past->dims), (long long)h->batch,
+    return ERROR(INVALID_ARGUMENT, "input '%s' has shape %s; it must be [%lld,%lld,length,%lld]", what,
+                 dims_format(shape, sizeof shape, past->rank, past->dims), (long long)h->batch,
                  (long long)h->heads, (long long)h->size);
   }
   tensor *out = NULL;
@@ -142,7 +145,8 @@ static status bind_mask(const tensor *m, attention *a) {
     stride *= m->dims[own];
   }
   if (!fits)
-    return ERROR(INVALID_ARGUMENT, "input 'attn_mask' has shape %s, which does not broadcast to [%lld,%lld,%lld,%lld]", dims_format(shape, sizeof shape, m->rank, m->dims), (long long)a->batch,
+    return ERROR(INVALID_ARGUMENT, "input 'attn_mask' has shape %s, which does not broadcast to [%lld,%lld,%lld,%lld]",
+                 dims_format(shape, sizeof shape, m->rank, m->dims), (long long)a->batch,
                  (long long)a->q_heads, (long long)a->q_len, (long long)a->kv_len);
   a->mask = m;
   a->mask_len = m->dims[m->rank - 1];
@@ -152,12 +156,14 @@ static status bind_mask(const tensor *m, attention *a) {
 static status bind_limits(const kernel_ctx *k, attention *a) {
   const tensor *past = input(k, PAST_KEY), *valid = input(k, VALID);
   a->left = attr_int_or(k->node, "left_window_size", -1), a->right = attr_int_or(k->node, "right_window_size", -1);
-  if (a->left < -1 || a->right < -1) return ERROR(INVALID_ARGUMENT, "window sizes are %lld and %lld; they must be -1 (no limit) or more", (long long)a->left, (long long)a->right);
+  if (a->left < -1 || a->right < -1)
+    return ERROR(INVALID_ARGUMENT, "window sizes are %lld and %lld; they must be -1 (no limit) or more", (long long)a->left, (long long)a->right);
   if (attr_int_or(k->node, "is_causal", 0)) a->right = 0;
   a->offset = past ? past->dims[2] : 0;
   if (!valid) return OK;
   if (past) return ERROR(INVALID_ARGUMENT, "inputs 'past_key' and 'nonpad_kv_seqlen' exclude each other");
-  if (valid->count != a->batch) return ERROR(INVALID_ARGUMENT, "input 'nonpad_kv_seqlen' has %lld elements for a batch of %lld", (long long)valid->count, (long long)a->batch);
+  if (valid->count != a->batch)
+    return ERROR(INVALID_ARGUMENT, "input 'nonpad_kv_seqlen' has %lld elements for a batch of %lld", (long long)valid->count, (long long)a->batch);
   a->valid = valid->data;
   for (int64_t i = 0; i < a->batch; ++i)
     if (a->valid[i] < 0 || a->valid[i] > a->kv_len)
@@ -166,11 +172,15 @@ static status bind_limits(const kernel_ctx *k, attention *a) {
 }
 
 static status check_sizes(const heads *q, const heads *k, const heads *v) {
-  if (q->batch != k->batch || k->batch != v->batch) return ERROR(INVALID_ARGUMENT, "'Q', 'K' and 'V' have batches of %lld, %lld and %lld", (long long)q->batch, (long long)k->batch, (long long)v->batch);
+  if (q->batch != k->batch || k->batch != v->batch)
+    return ERROR(INVALID_ARGUMENT, "'Q', 'K' and 'V' have batches of %lld, %lld and %lld", (long long)q->batch, (long long)k->batch,
+                 (long long)v->batch);
   if (q->size != k->size) return ERROR(INVALID_ARGUMENT, "heads of 'Q' have size %lld, those of 'K' %lld", (long long)q->size, (long long)k->size);
   if (k->length != v->length || k->heads != v->heads)
-    return ERROR(INVALID_ARGUMENT, "'K' has %lld heads of length %lld, 'V' %lld of %lld", (long long)k->heads, (long long)k->length, (long long)v->heads, (long long)v->length);
-  if (k->heads < 1 || q->heads % k->heads) return ERROR(INVALID_ARGUMENT, "%lld heads of 'Q' cannot share %lld heads of 'K'", (long long)q->heads, (long long)k->heads);
+    return ERROR(INVALID_ARGUMENT, "'K' has %lld heads of length %lld, 'V' %lld of %lld", (long long)k->heads, (long long)k->length,
+                 (long long)v->heads, (long long)v->length);
+  if (k->heads < 1 || q->heads % k->heads)
+    return ERROR(INVALID_ARGUMENT, "%lld heads of 'Q' cannot share %lld heads of 'K'", (long long)q->heads, (long long)k->heads);
   return OK;
 }
 
@@ -211,7 +221,8 @@ static status attention_op_run(kernel_ctx *k) {
 }
 
 #define ATTENTION(version, more) \
-  {.name = "Attention", .since = version, .signature = "Q:T1 K:T1 V:T2 attn_mask:T3? past_key:T1? past_value:T2? " more "-> Y:T1 present_key:T1? present_value:T2? qk_matmul_output:T1?", \
-   .T1 = TS_FLOAT, .T2 = TS_FLOAT, .T3 = TS_NUMERIC | TS(BOOL), .infer = attention_infer, .prepare = attention_prepare, .run = attention_op_run}
+  {.name = "Attention", .since = version, .T1 = TS_FLOAT, .T2 = TS_FLOAT, .T3 = TS_NUMERIC | TS(BOOL), .infer = attention_infer, \
+   .prepare = attention_prepare, .run = attention_op_run, \
+   .signature = "Q:T1 K:T1 V:T2 attn_mask:T3? past_key:T1? past_value:T2? " more "-> Y:T1 present_key:T1? present_value:T2? qk_matmul_output:T1?"}
 
 OP_FAMILY(attention) = {ATTENTION(23, ""), ATTENTION(24, "nonpad_kv_seqlen:i64? "), {0}};

@@ -87,8 +87,8 @@ static void conv_dispose_spec(void *spec) {
 
 static status choose_onednn(specialise_ctx *c, const conv_params *p, const tensor *x, conv_spec *s) {
   const tensor *w = c->in[1];
-  dnn_conv d = {.type = x->type, .transposed = p->kind->transposed, .images = s->shape.images, .groups = s->shape.groups, .ins = s->shape.ins, .outs = s->shape.outs,
-                .w = &s->shape.w, .x_order = x->order, .y_order = x->order, .bias = c->in_count > 2 && c->in[2],
+  dnn_conv d = {.type = x->type, .transposed = p->kind->transposed, .images = s->shape.images, .groups = s->shape.groups, .ins = s->shape.ins,
+                .outs = s->shape.outs, .w = &s->shape.w, .x_order = x->order, .y_order = x->order, .bias = c->in_count > 2 && c->in[2],
                 .residual = c->in_count > 3 && c->in[3], .act = p->act};
   TRY(dnn_conv_create(&d, c->threads, &s->primitive));
   if (!s->primitive) return OK;
@@ -104,13 +104,16 @@ static status choose_onednn(specialise_ctx *c, const conv_params *p, const tenso
 static status choose_winograd(specialise_ctx *c, const conv_params *p, const tensor *x, conv_spec *s) {
   enum { CACHE_BYTES = 4 << 20 };
   const conv_shape *g = &s->shape;
-  if (!p->winograd || !p->packed || p->kind->transposed || x->type != ORTC_FLOAT || x->order != LAYOUT_CHANNELS_LAST || !winograd_fits(&g->w, g->groups, g->ins, g->outs)) return OK;
+  if (!p->winograd || !p->packed || p->kind->transposed || x->type != ORTC_FLOAT || x->order != LAYOUT_CHANNELS_LAST ||
+      !winograd_fits(&g->w, g->groups, g->ins, g->outs))
+    return OK;
   int64_t tiles = winograd_tiles(&g->w, g->images), most = CACHE_BYTES / (int64_t)(WINOGRAD_POINTS * (g->ins + g->outs) * sizeof(float));
   int64_t rounds = most > 64 ? (tiles + most - 1) / most : (tiles + 63) / 64;
   s->chunk = (tiles + rounds - 1) / rounds;
   dnn_matmul d = {.a = dnn_tensor_of(ORTC_FLOAT, 3, (int64_t[]){WINOGRAD_POINTS, s->chunk, g->ins}, (int64_t[]){s->chunk * g->ins, g->ins, 1}),
                   .b = dnn_tensor_of(ORTC_FLOAT, 3, (int64_t[]){WINOGRAD_POINTS, g->ins, g->outs}, (int64_t[]){g->ins * g->outs, g->outs, 1}),
-                  .out = dnn_tensor_of(ORTC_FLOAT, 3, (int64_t[]){WINOGRAD_POINTS, s->chunk, g->outs}, (int64_t[]){s->chunk * g->outs, g->outs, 1}), .alpha = 1, .pack = true};
+                  .out = dnn_tensor_of(ORTC_FLOAT, 3, (int64_t[]){WINOGRAD_POINTS, s->chunk, g->outs},
+                                       (int64_t[]){s->chunk * g->outs, g->outs, 1}), .alpha = 1, .pack = true};
   TRY(dnn_matmul_create(&d, c->threads, &s->primitive));
   if (!s->primitive) return OK;
   float *weights = mem_alloc((size_t)(WINOGRAD_POINTS * g->ins * g->outs) * sizeof *weights);
@@ -126,8 +129,8 @@ static status choose_winograd(specialise_ctx *c, const conv_params *p, const ten
 static status run_winograd(kernel_ctx *k, const conv_spec *s, const tensor *bias, const tensor *residual, float *y) {
   const conv_params *p = k->params;
   const conv_shape *c = &s->shape;
-  winograd g = {.w = &c->w, .images = c->images, .ins = c->ins, .outs = c->outs, .tiles = winograd_tiles(&c->w, c->images), .bias = bias ? bias->data : NULL,
-                .residual = residual ? residual->data : NULL, .act = p->act};
+  winograd g = {.w = &c->w, .images = c->images, .ins = c->ins, .outs = c->outs, .tiles = winograd_tiles(&c->w, c->images),
+                .bias = bias ? bias->data : NULL, .residual = residual ? residual->data : NULL, .act = p->act};
   char *scratch = k->scratch;
   float *fields = (float *)(scratch + align_up(dnn_scratch_bytes(s->primitive), 64)), *products = fields + WINOGRAD_POINTS * s->chunk * c->ins;
   for (int64_t first = 0; first < g.tiles; first += s->chunk) {
@@ -192,7 +195,8 @@ static status run_portable(kernel_ctx *k, const conv_spec *s, const epilogue *en
     scratch += s->weights_bytes;
   }
   conv_sides sides;
-  if (!conv_sides_init(&sides, &s->shape, x, 0, w->type, weights)) return ERROR(NOT_IMPLEMENTED, "there is no convolution of type %s", dtype_name(x->type));
+  if (!conv_sides_init(&sides, &s->shape, x, 0, w->type, weights))
+    return ERROR(NOT_IMPLEMENTED, "there is no convolution of type %s", dtype_name(x->type));
   sides.problem.sink = &end->sink;
   if (s->route == CONV_DEPTHWISE) conv_depthwise_f32(&sides.image, s->shape.images, s->shape.outs, weights, &end->sink, k->threads);
   else gemm_run(&sides.problem, k->threads, scratch);
@@ -212,7 +216,8 @@ static status conv_run(kernel_ctx *k) {
   if (!y || y->count == 0) return OK;
   if (residual && !dims_equal(residual->rank, residual->dims, y->rank, y->dims)) {
     char given[DIMS_TEXT], wanted[DIMS_TEXT];
-    return ERROR(INVALID_ARGUMENT, "input 'Z' has shape %s; it is added to a result of shape %s", dims_format(given, sizeof given, residual->rank, residual->dims),
+    return ERROR(INVALID_ARGUMENT, "input 'Z' has shape %s; it is added to a result of shape %s",
+                 dims_format(given, sizeof given, residual->rank, residual->dims),
                  dims_format(wanted, sizeof wanted, y->rank, y->dims));
   }
   if (s->route == CONV_WINOGRAD) return run_winograd(k, s, bias, residual, y->data);
@@ -243,7 +248,8 @@ static const conv_kind sliding = {false, false}, fused = {false, true}, transpos
 OP_FAMILY(conv) = {
   {.name = "Conv", .since = 1, .signature = "X:T W:T B:T? -> Y:T", .T = TS_FLOAT, CONV_FUNCTIONS, .data = &sliding},
   {.name = "ConvTranspose", .since = 1, .signature = "X:T W:T B:T? -> Y:T", .T = TS_FLOAT, CONV_FUNCTIONS, .data = &transposed},
-  {.name = "FusedConv", .domain = "com.microsoft", .since = 1, .signature = "X:T W:T B:T? Z:T? -> Y:T", .T = TS_FLOAT, CONV_FUNCTIONS, .data = &fused},
+  {.name = "FusedConv", .domain = "com.microsoft", .since = 1, .signature = "X:T W:T B:T? Z:T? -> Y:T", .T = TS_FLOAT, CONV_FUNCTIONS,
+   .data = &fused},
   {.name = "ConvTranspose", .domain = "ortcore", .since = 1, .signature = "X:T W:T B:T? -> Y:T", .T = TS_FLOAT, CONV_FUNCTIONS, .data = &transposed},
   {.name = "FusedConv", .domain = "ortcore", .since = 1, .signature = "X:T W:T B:T? Z:T? -> Y:T", .T = TS_FLOAT, CONV_FUNCTIONS, .data = &fused},
   {0}};

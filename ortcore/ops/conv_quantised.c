@@ -35,7 +35,8 @@ static status quantised_specialise(specialise_ctx *c, void **out_spec) {
     return failure;
   }
   const conv_shape *g = &s->shape;
-  c->scratch_bytes = gemm_scratch_bytes(gemm_acc_of_pair(c->in[kind->w]->type, x->type), c->threads, g->outs, window_out(&g->w), g->ins * window_taps(&g->w));
+  c->scratch_bytes = gemm_scratch_bytes(gemm_acc_of_pair(c->in[kind->w]->type, x->type), c->threads, g->outs, window_out(&g->w),
+                                        g->ins * window_taps(&g->w));
   *out_spec = s;
   return OK;
 }
@@ -49,7 +50,8 @@ static status bind_weights(kernel_ctx *k, const quantised_conv *kind, const conv
   w->zero_points = zero_point->data;
   if (zero_point->count == 1) return OK;
   if (zero_point->count != s->out_dims[1])
-    return ERROR(INVALID_ARGUMENT, "input 'w_zero_point' has %lld elements; it must hold one, or one for each of %lld output channels", (long long)zero_point->count, (long long)s->out_dims[1]);
+    return ERROR(INVALID_ARGUMENT, "input 'w_zero_point' has %lld elements; it must hold one, or one for each of %lld output channels",
+                 (long long)zero_point->count, (long long)s->out_dims[1]);
   w->zero_point_period = s->outs, w->zero_point_batches = s->groups, w->zero_point_batch_stride = s->outs;
   return OK;
 }
@@ -88,7 +90,8 @@ static status quantised_run(kernel_ctx *k) {
   image_dims(last, x->rank, dims);
   TRY(kernel_output(k, 0, x->rank, dims, &y));
   if (!y || y->count == 0) return OK;
-  if (!conv_sides_init(&sides, &spec->shape, x, x_zero_point, w->type, w->data)) return ERROR(NOT_IMPLEMENTED, "there is no convolution of type %s", dtype_name(x->type));
+  if (!conv_sides_init(&sides, &spec->shape, x, x_zero_point, w->type, w->data))
+    return ERROR(NOT_IMPLEMENTED, "there is no convolution of type %s", dtype_name(x->type));
   TRY(bind_weights(k, kind, &spec->shape, &sides));
   epilogue sums;
   requantise end;
@@ -109,7 +112,9 @@ static status quantised_run(kernel_ctx *k) {
 #define QLINEAR_CONV "x:T1 x_scale:f32 x_zero_point:T1 w:T2 w_scale:f32 w_zero_point:T2 y_scale:f32 y_zero_point:T3 B:i32? -> y:T3"
 
 OP_FAMILY(conv_quantised) = {
-  {.name = "ConvInteger", .since = 10, .signature = "x:T1 w:T2 x_zero_point:T1? w_zero_point:T2? -> y:i32", .T1 = TS_8BIT, .T2 = TS_8BIT, QUANTISED_FUNCTIONS, .data = &integer},
+  {.name = "ConvInteger", .since = 10, .signature = "x:T1 w:T2 x_zero_point:T1? w_zero_point:T2? -> y:i32", .T1 = TS_8BIT, .T2 = TS_8BIT,
+   QUANTISED_FUNCTIONS, .data = &integer},
   {.name = "QLinearConv", .since = 10, .signature = QLINEAR_CONV, .T1 = TS_8BIT, .T2 = TS_8BIT, .T3 = TS_8BIT, QUANTISED_FUNCTIONS, .data = &linear},
-  {.name = "QLinearConv", .domain = "com.microsoft", .since = 1, .signature = QLINEAR_CONV, .T1 = TS_8BIT, .T2 = TS_8BIT, .T3 = TS_8BIT, QUANTISED_FUNCTIONS, .data = &linear},
+  {.name = "QLinearConv", .domain = "com.microsoft", .since = 1, .signature = QLINEAR_CONV, .T1 = TS_8BIT, .T2 = TS_8BIT, .T3 = TS_8BIT,
+   QUANTISED_FUNCTIONS, .data = &linear},
   {0}};

@@ -8,9 +8,11 @@ static status read_transposed(const node *n, conv_attrs *a) {
   int64_t count;
   int rank = a->window.rank;
   const int64_t *padding = attr_ints(n, "output_padding", &count);
-  if (padding && count && count != rank) return ERROR(INVALID_ARGUMENT, "attribute 'output_padding' has %lld values; the input has %d spatial dims", (long long)count, rank);
+  if (padding && count && count != rank)
+    return ERROR(INVALID_ARGUMENT, "attribute 'output_padding' has %lld values; the input has %d spatial dims", (long long)count, rank);
   for (int64_t i = 0; padding && i < count; ++i) {
-    if (padding[i] < 0 || padding[i] > INT32_MAX) return ERROR(INVALID_ARGUMENT, "attribute 'output_padding' holds %lld; it must not be negative", (long long)padding[i]);
+    if (padding[i] < 0 || padding[i] > INT32_MAX)
+      return ERROR(INVALID_ARGUMENT, "attribute 'output_padding' holds %lld; it must not be negative", (long long)padding[i]);
     a->output_padding[SPATIAL - rank + i] = padding[i];
   }
   const int64_t *shape = attr_ints(n, "output_shape", &count);
@@ -51,7 +53,8 @@ static status transpose_slide(const conv_attrs *a, const dim *in, dim *out, wind
     if (own < 0) continue;
     out[own] = a->output_shape[axis] ? a->output_shape[axis] : DIM_UNKNOWN;
     if (!dim_known(in[own])) continue;
-    if (in[own] > INT32_MAX) return ERROR(INVALID_ARGUMENT, "spatial axis %d has %lld elements; at most %d are supported", own, (long long)in[own], INT32_MAX);
+    if (in[own] > INT32_MAX)
+      return ERROR(INVALID_ARGUMENT, "spatial axis %d has %lld elements; at most %d are supported", own, (long long)in[own], INT32_MAX);
     w->in[axis] = in[own];
     bool same = v->pad == AUTO_SAME_UPPER || v->pad == AUTO_SAME_LOWER;
     int64_t full = in[own] ? v->stride[axis] * (in[own] - 1) + a->output_padding[axis] + (v->kernel[axis] - 1) * v->dilation[axis] + 1 : 0;
@@ -64,7 +67,9 @@ static status transpose_slide(const conv_attrs *a, const dim *in, dim *out, wind
       if (v->pad == AUTO_NOTSET) w->begin[axis] = v->begin[axis], w->end[axis] = v->end[axis];
       w->out[axis] = full - w->begin[axis] - w->end[axis];
       if (w->out[axis] < 0) {
-        if (in[own]) return ERROR(INVALID_ARGUMENT, "attribute 'pads' takes %lld elements off spatial axis %d, which has %lld", (long long)(w->begin[axis] + w->end[axis]), own, (long long)full);
+        if (in[own])
+          return ERROR(INVALID_ARGUMENT, "attribute 'pads' takes %lld elements off spatial axis %d, which has %lld",
+                       (long long)(w->begin[axis] + w->end[axis]), own, (long long)full);
         w->out[axis] = 0;
       }
     }
@@ -77,7 +82,8 @@ static status check_channels(const conv_attrs *a, dim x_channels, const dim *wei
   dim ins = a->transposed ? weights[0] : dim_mul(weights[1], a->group);
   *out_channels = a->transposed ? dim_mul(weights[1], a->group) : weights[0];
   if (dim_known(x_channels) && dim_known(ins) && x_channels != ins)
-    return ERROR(INVALID_ARGUMENT, "input 'X' has %lld channels; the weights%s are for %lld", (long long)x_channels, a->group > 1 ? " and 'group'" : "", (long long)ins);
+    return ERROR(INVALID_ARGUMENT, "input 'X' has %lld channels; the weights%s are for %lld", (long long)x_channels, a->group > 1 ? " and 'group'"
+                 : "", (long long)ins);
   dim divided = a->transposed ? ins : *out_channels;
   if (dim_known(divided) && divided % a->group)
     return ERROR(INVALID_ARGUMENT, "%lld channels cannot be divided into %lld groups (attribute 'group')", (long long)divided, (long long)a->group);
@@ -152,7 +158,8 @@ void conv_shape_deinit(conv_shape *s) {
 status conv_check_bias(const tensor *bias, const conv_shape *s) {
   if (!bias || (bias->rank == 1 && bias->dims[0] == s->out_dims[1])) return OK;
   char given[DIMS_TEXT];
-  return ERROR(INVALID_ARGUMENT, "the bias has shape %s; it must be [%lld], one for each output channel", dims_format(given, sizeof given, bias->rank, bias->dims), (long long)s->out_dims[1]);
+  return ERROR(INVALID_ARGUMENT, "the bias has shape %s; it must be [%lld], one for each output channel",
+               dims_format(given, sizeof given, bias->rank, bias->dims), (long long)s->out_dims[1]);
 }
 
 bool conv_sides_init(conv_sides *c, const conv_shape *s, const tensor *x, int32_t x_zero_point, dtype weight_type, const void *weights) {
@@ -168,7 +175,8 @@ bool conv_sides_init(conv_sides *c, const conv_shape *s, const tensor *x, int32_
   c->matrix.data = x->data, c->matrix.batch_stride = strides.batch;
   c->matrix.outer_stride = strides.spatial[2], c->matrix.inner_stride = strides.channel;
   bool matrix = s->pointwise && x_zero_point == 0;
-  c->problem = (gemm_problem){gemm_acc_of_pair(weight_type, x->type), s->images * s->groups, s->outs, window_out(w), depth, &c->weights.side, matrix ? &c->matrix.side : &c->image.side, NULL};
+  c->problem = (gemm_problem){gemm_acc_of_pair(weight_type, x->type), s->images * s->groups, s->outs, window_out(w), depth, &c->weights.side,
+                              matrix ? &c->matrix.side : &c->image.side, NULL};
   return true;
 }
 

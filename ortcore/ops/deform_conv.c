@@ -17,7 +17,8 @@ typedef struct deform {
 
 static status deform_infer(infer_ctx *c) {
   const fact *x = c->in[0];
-  if (x->rank != RANK_UNKNOWN && x->rank != 4) return ERROR(NOT_IMPLEMENTED, "input 'X' has rank %d; DeformConv is implemented for [N, C, H, W]", x->rank);
+  if (x->rank != RANK_UNKNOWN && x->rank != 4)
+    return ERROR(NOT_IMPLEMENTED, "input 'X' has rank %d; DeformConv is implemented for [N, C, H, W]", x->rank);
   return conv_infer_shape(c->node, x, c->in[1], false, c->out[0]);
 }
 
@@ -70,11 +71,14 @@ static status check_inputs(const kernel_ctx *k, const deform *d) {
   char given[DIMS_TEXT], expected[DIMS_TEXT];
   int64_t offset_dims[4] = {x->dims[0], 2 * places, w->out[1], w->out[2]}, mask_dims[4] = {x->dims[0], places, w->out[1], w->out[2]};
   if (d->offset_groups < 1 || x->dims[1] % d->offset_groups)
-    return ERROR(INVALID_ARGUMENT, "attribute 'offset_group' is %lld; it must divide the %lld channels", (long long)d->offset_groups, (long long)x->dims[1]);
+    return ERROR(INVALID_ARGUMENT, "attribute 'offset_group' is %lld; it must divide the %lld channels", (long long)d->offset_groups,
+                 (long long)x->dims[1]);
   if (!dims_equal(d->offset->rank, d->offset->dims, 4, offset_dims))
-    return ERROR(INVALID_ARGUMENT, "input 'offset' has shape %s; it must be %s", dims_format(given, sizeof given, d->offset->rank, d->offset->dims), dims_format(expected, sizeof expected, 4, offset_dims));
+    return ERROR(INVALID_ARGUMENT, "input 'offset' has shape %s; it must be %s", dims_format(given, sizeof given, d->offset->rank,
+        d->offset->dims), dims_format(expected, sizeof expected, 4, offset_dims));
   if (d->mask && !dims_equal(d->mask->rank, d->mask->dims, 4, mask_dims))
-    return ERROR(INVALID_ARGUMENT, "input 'mask' has shape %s; it must be %s", dims_format(given, sizeof given, d->mask->rank, d->mask->dims), dims_format(expected, sizeof expected, 4, mask_dims));
+    return ERROR(INVALID_ARGUMENT, "input 'mask' has shape %s; it must be %s", dims_format(given, sizeof given, d->mask->rank, d->mask->dims),
+                 dims_format(expected, sizeof expected, 4, mask_dims));
   return conv_check_bias(k->in_count > 3 ? k->in[3] : NULL, d->s);
 }
 
@@ -130,6 +134,7 @@ static status deform_run(kernel_ctx *k) {
 }
 
 OP_FAMILY(deform_conv) = {
-  {.name = "DeformConv", .since = 19, .signature = "X:T W:T offset:T B:T? mask:T? -> Y:T", .T = TS_FLOAT, .infer = deform_infer, .specialise = deform_specialise,
+  {.name = "DeformConv", .since = 19, .signature = "X:T W:T offset:T B:T? mask:T? -> Y:T", .T = TS_FLOAT, .infer = deform_infer,
+   .specialise = deform_specialise,
    .dispose_spec = deform_dispose_spec, .run = deform_run},
   {0}};

@@ -180,10 +180,12 @@ static status make_side(workspace *w, const einsum *e, const group *batch, const
 }
 
 /* Where a step's result goes: the output itself if it can be written in place, else dense sums in scratch. */
-static status make_sink(workspace *w, const einsum *e, const group *batch, const group *rows, const group *columns, const operand *out, dtype type, operand *result, epilogue *end) {
+static status make_sink(workspace *w, const einsum *e, const group *batch, const group *rows, const group *columns, const operand *out, dtype type,
+                        operand *result, epilogue *end) {
   int64_t count = group_size(e, batch) * group_size(e, rows) * group_size(e, columns), *offsets;
   *result = (operand){.type = sum_type(type)};
-  if (out && epilogue_init(end, out->type) && merged_stride(e, rows, out->strides, &end->row_stride) && merged_stride(e, columns, out->strides, &end->column_stride)) {
+  if (out && epilogue_init(end, out->type) && merged_stride(e, rows, out->strides, &end->row_stride) &&
+      merged_stride(e, columns, out->strides, &end->column_stride)) {
     *result = *out;
   } else {
     void *memory;

@@ -41,7 +41,8 @@ static status note_dims(const einsum_term *t, int input, const dim *dims, einsum
     if (!e->used[label] || *d == 1) *d = dims[i];
     else if (*d != dims[i] && dims[i] != 1) {
       if (dim_known(*d) && dim_known(dims[i]))
-        return ERROR(INVALID_ARGUMENT, "dim %d of input %d is %lld; the same label of 'equation' is %lld elsewhere", i, input, (long long)dims[i], (long long)*d);
+        return ERROR(INVALID_ARGUMENT, "dim %d of input %d is %lld; the same label of 'equation' is %lld elsewhere", i, input, (long long)dims[i],
+                     (long long)*d);
       if (!dim_known(*d) && dim_known(dims[i])) *d = dims[i];
     }
     e->used[label] = true;
@@ -85,11 +86,13 @@ status einsum_read(const char *equation, int inputs, const int *ranks, const dim
   for (int i = 0; i < inputs; ++i) {
     TRY(read_term(equation, &at, &counts[i], labels[i], &ellipsis[i]));
     bool last = *at != ',';
-    if (last != (i + 1 == inputs)) return ERROR(INVALID_ARGUMENT, "attribute 'equation' \"%s\" does not have a term for each of %d inputs", equation, inputs);
+    if (last != (i + 1 == inputs))
+      return ERROR(INVALID_ARGUMENT, "attribute 'equation' \"%s\" does not have a term for each of %d inputs", equation, inputs);
     if (!last) ++at;
     int hidden = ranks[i] - (counts[i] - ellipsis[i]);
     if (hidden < 0 || (hidden > 0 && !ellipsis[i]))
-      return ERROR(INVALID_ARGUMENT, "input %d has rank %d; its term in 'equation' \"%s\" has %d labels", i, ranks[i], equation, counts[i] - ellipsis[i]);
+      return ERROR(INVALID_ARGUMENT, "input %d has rank %d; its term in 'equation' \"%s\" has %d labels", i, ranks[i], equation,
+                   counts[i] - ellipsis[i]);
     if (ellipsis[i] && hidden > wide) wide = hidden;
   }
   e->inputs = inputs;

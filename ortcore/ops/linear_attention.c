@@ -26,7 +26,8 @@ static status read_linear(const node *n, bool has_decay, bool has_beta, linear_p
   if (!p->rule) return ERROR(INVALID_ARGUMENT, "attribute 'update_rule' is \"%s\"; it must be linear, gated, delta or gated_delta", name);
   p->q_heads = attr_int_or(n, "q_num_heads", 0), p->kv_heads = attr_int_or(n, "kv_num_heads", 0);
   if (p->q_heads < 1 || p->kv_heads < 1 || p->q_heads % p->kv_heads)
-    return ERROR(INVALID_ARGUMENT, "attributes 'q_num_heads' and 'kv_num_heads' are %lld and %lld; the first must be a multiple of the second", (long long)p->q_heads, (long long)p->kv_heads);
+    return ERROR(INVALID_ARGUMENT, "attributes 'q_num_heads' and 'kv_num_heads' are %lld and %lld; the first must be a multiple of the second",
+                 (long long)p->q_heads, (long long)p->kv_heads);
   if (has_decay != p->rule->gates) return ERROR(INVALID_ARGUMENT, "update rule \"%s\" %s input 'decay'", name, has_decay ? "takes no" : "needs");
   if (has_beta != p->rule->corrects) return ERROR(INVALID_ARGUMENT, "update rule \"%s\" %s input 'beta'", name, has_beta ? "takes no" : "needs");
   return OK;
@@ -95,13 +96,18 @@ static status linear_sizes(const kernel_ctx *k, linear_work *w) {
   const tensor *q = k->in[QUERY], *key = k->in[KEY], *v = k->in[VALUE], *decay = input(k, DECAY), *beta = input(k, BETA), *state = input(k, STATE);
   w->batch = q->dims[0], w->length = q->dims[1], w->size = q->dims[2] / w->p.q_heads, w->v_size = v->dims[2] / w->p.kv_heads;
   int64_t steps = w->batch * w->length;
-  if (q->dims[2] % w->p.q_heads || v->dims[2] % w->p.kv_heads || key->count != steps * w->p.kv_heads * w->size || v->count != steps * w->p.kv_heads * w->v_size)
-    return ERROR(INVALID_ARGUMENT, "shapes of 'query', 'key' and 'value' do not agree with %lld and %lld heads", (long long)w->p.q_heads, (long long)w->p.kv_heads);
+  if (q->dims[2] % w->p.q_heads || v->dims[2] % w->p.kv_heads || key->count != steps * w->p.kv_heads * w->size ||
+      v->count != steps * w->p.kv_heads * w->v_size)
+    return ERROR(INVALID_ARGUMENT, "shapes of 'query', 'key' and 'value' do not agree with %lld and %lld heads", (long long)w->p.q_heads,
+                 (long long)w->p.kv_heads);
   w->decay_size = decay && decay->count == steps * w->p.kv_heads ? 1 : w->size;
-  if (decay && decay->count != steps * w->p.kv_heads * w->decay_size) return ERROR(INVALID_ARGUMENT, "input 'decay' must hold one number for each head, or for each dim of its keys");
+  if (decay && decay->count != steps * w->p.kv_heads * w->decay_size)
+    return ERROR(INVALID_ARGUMENT, "input 'decay' must hold one number for each head, or for each dim of its keys");
   w->beta_heads = beta && beta->count == steps ? 1 : w->p.kv_heads;
-  if (beta && beta->count != steps * w->beta_heads) return ERROR(INVALID_ARGUMENT, "input 'beta' must hold one number for each step, or for each head of it");
-  if (state && state->count != w->batch * w->p.kv_heads * w->size * w->v_size) return ERROR(INVALID_ARGUMENT, "input 'past_state' must be [batch, kv_num_heads, key size, value size]");
+  if (beta && beta->count != steps * w->beta_heads)
+    return ERROR(INVALID_ARGUMENT, "input 'beta' must hold one number for each step, or for each head of it");
+  if (state && state->count != w->batch * w->p.kv_heads * w->size * w->v_size)
+    return ERROR(INVALID_ARGUMENT, "input 'past_state' must be [batch, kv_num_heads, key size, value size]");
   return OK;
 }
 
@@ -141,7 +147,8 @@ static status causal_infer(infer_ctx *c) {
   const char *activation = attr_string_or(c->node, "activation", "none").data;
   if (strcmp(activation, "none") && strcmp(activation, "silu") && strcmp(activation, "swish"))
     return ERROR(INVALID_ARGUMENT, "attribute 'activation' is \"%s\"; it must be none, silu or swish", activation);
-  if (x->rank != RANK_UNKNOWN && x->rank != 3) return ERROR(INVALID_ARGUMENT, "input 'input' has rank %d; it must be [batch, channels, length]", x->rank);
+  if (x->rank != RANK_UNKNOWN && x->rank != 3)
+    return ERROR(INVALID_ARGUMENT, "input 'input' has rank %d; it must be [batch, channels, length]", x->rank);
   if (w->rank != RANK_UNKNOWN && w->rank != 3) return ERROR(INVALID_ARGUMENT, "input 'weight' has rank %d; it must be [channels, 1, taps]", w->rank);
   if (x->rank == RANK_UNKNOWN) return OK;
   if (c->out[0]) fact_copy_shape(c->out[0], x);
@@ -157,9 +164,12 @@ static status causal_run(kernel_ctx *k) {
   const tensor *x = in[0], *w = in[1], *bias = in[2], *past = in[3];
   int64_t batch = x->dims[0], channels = x->dims[1], length = x->dims[2], taps = w->dims[2], before = taps - 1;
   bool silu = strcmp(attr_string_or(k->node, "activation", "none").data, "none") != 0;
-  if (taps < 1 || w->dims[0] != channels || w->dims[1] != 1) return ERROR(INVALID_ARGUMENT, "input 'weight' must be [%lld, 1, taps]", (long long)channels);
-  if (bias && bias->count != channels) return ERROR(INVALID_ARGUMENT, "input 'bias' has %lld elements for %lld channels", (long long)bias->count, (long long)channels);
-  if (past && past->count != batch * channels * before) return ERROR(INVALID_ARGUMENT, "input 'past_state' must be [%lld, %lld, %lld]", (long long)batch, (long long)channels, (long long)before);
+  if (taps < 1 || w->dims[0] != channels || w->dims[1] != 1)
+    return ERROR(INVALID_ARGUMENT, "input 'weight' must be [%lld, 1, taps]", (long long)channels);
+  if (bias && bias->count != channels)
+    return ERROR(INVALID_ARGUMENT, "input 'bias' has %lld elements for %lld channels", (long long)bias->count, (long long)channels);
+  if (past && past->count != batch * channels * before)
+    return ERROR(INVALID_ARGUMENT, "input 'past_state' must be [%lld, %lld, %lld]", (long long)batch, (long long)channels, (long long)before);
   TRY(kernel_output(k, 0, 3, x->dims, &y));
   if (k->out_count > 1 && kernel_wants(k, 1)) TRY(kernel_output(k, 1, 3, (int64_t[]){batch, channels, before}, &state_out));
   if (!y) return OK;
@@ -186,8 +196,10 @@ static status causal_run(kernel_ctx *k) {
 }
 
 OP_FAMILY(linear_attention) = {
-  {.name = "LinearAttention", .since = 27, .signature = "query:T key:T value:T past_state:T1? decay:T? beta:T? -> output:T present_state:T1?", .T = TS(FLOAT) | TS_HALF,
+  {.name = "LinearAttention", .since = 27, .signature = "query:T key:T value:T past_state:T1? decay:T? beta:T? -> output:T present_state:T1?",
+   .T = TS(FLOAT) | TS_HALF,
    .T1 = TS(FLOAT) | TS_HALF, .infer = linear_infer, .run = linear_run},
-  {.name = "CausalConvWithState", .since = 27, .signature = "input:T weight:T bias:T? past_state:T? -> output:T present_state:T?", .T = TS(FLOAT) | TS_HALF,
+  {.name = "CausalConvWithState", .since = 27, .signature = "input:T weight:T bias:T? past_state:T? -> output:T present_state:T?",
+   .T = TS(FLOAT) | TS_HALF,
    .infer = causal_infer, .run = causal_run},
   {0}};

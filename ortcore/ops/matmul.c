@@ -117,7 +117,8 @@ static status bias_strides(const tensor *bias, const matmul_shape *s, int64_t *r
   /* Rows of several batches are one matrix here; a bias for each row has them all only if there is one batch. */
   if (*row && s->out_rank > 2) fits = false;
   if (fits) return OK;
-  return ERROR(INVALID_ARGUMENT, "the bias has shape %s, which does not broadcast to the product's shape %s", dims_format(given, sizeof given, bias->rank, bias->dims),
+  return ERROR(INVALID_ARGUMENT, "the bias has shape %s, which does not broadcast to the product's shape %s",
+               dims_format(given, sizeof given, bias->rank, bias->dims),
                dims_format(wanted, sizeof wanted, s->out_rank, s->out_dims));
 }
 
@@ -141,7 +142,8 @@ static status choose_onednn(specialise_ctx *c, const matmul_params *p, matmul_sp
     .a = dnn_tensor_of(type, 3, (int64_t[]){m->batch, m->m, m->k}, (int64_t[]){a_stride, m->a_row, m->a_inner}),
     .b = dnn_tensor_of(type, 3, (int64_t[]){m->batch, m->k, m->n}, (int64_t[]){b_stride, m->b_inner, m->b_column}),
     .out = dnn_tensor_of(type, 3, (int64_t[]){m->batch, m->m, m->n}, (int64_t[]){m->m * m->n, m->n, 1}),
-    .bias = bias != NULL, .residual = c->in_count > 3 && c->in[3] && p->kind->residual, .alpha = p->alpha, .act = p->act, .pack = p->weights && m->batch == 1};
+    .bias = bias != NULL, .residual = c->in_count > 3 && c->in[3] && p->kind->residual, .alpha = p->alpha, .act = p->act, .pack = p->weights &&
+        m->batch == 1};
   TRY(dnn_matmul_create(&d, c->threads, &s->primitive));
   if (!s->primitive) return OK;
   if (d.pack) TRY(dnn_weights_get(p->weights, s->primitive, c->in[1]->data, &s->weights));
@@ -238,7 +240,8 @@ static status matmul_run(kernel_ctx *k) {
   }
   if (residual && !dims_equal(residual->rank, residual->dims, y->rank, y->dims)) {
     char given[DIMS_TEXT], wanted[DIMS_TEXT];
-    return ERROR(INVALID_ARGUMENT, "input 'Z' has shape %s; it is added to a product of shape %s", dims_format(given, sizeof given, residual->rank, residual->dims),
+    return ERROR(INVALID_ARGUMENT, "input 'Z' has shape %s; it is added to a product of shape %s",
+                 dims_format(given, sizeof given, residual->rank, residual->dims),
                  dims_format(wanted, sizeof wanted, y->rank, y->dims));
   }
   if (residual) end.residual = residual->data;
@@ -272,6 +275,8 @@ OP_FAMILY(matmul) = {
   {.name = "Gemm", .since = 7, .signature = "A:T B:T C:T? -> Y:T", .T = TS_MATMUL, MATMUL_FUNCTIONS, .data = &gemm},
   {.name = "FusedMatMul", .domain = "com.microsoft", .since = 1, .signature = "A:T B:T -> Y:T", .T = TS_FLOAT, MATMUL_FUNCTIONS, .data = &scaled},
   {.name = "TransposeMatMul", .domain = "com.microsoft", .since = 1, .signature = "A:T B:T -> Y:T", .T = TS_FLOAT, MATMUL_FUNCTIONS, .data = &scaled},
-  {.name = "FusedGemm", .domain = "com.microsoft", .since = 1, .signature = "A:T B:T C:T? -> Y:T", .T = TS_MATMUL, MATMUL_FUNCTIONS, .data = &fused_gemm},
-  {.name = "FusedMatMul", .domain = "ortcore", .since = 1, .signature = "A:T B:T bias:T? Z:T? -> Y:T", .T = TS_FLOAT, MATMUL_FUNCTIONS, .data = &fused},
+  {.name = "FusedGemm", .domain = "com.microsoft", .since = 1, .signature = "A:T B:T C:T? -> Y:T", .T = TS_MATMUL, MATMUL_FUNCTIONS,
+   .data = &fused_gemm},
+  {.name = "FusedMatMul", .domain = "ortcore", .since = 1, .signature = "A:T B:T bias:T? Z:T? -> Y:T", .T = TS_FLOAT, MATMUL_FUNCTIONS,
+   .data = &fused},
   {0}};

@@ -10,9 +10,12 @@ typedef struct nbits_params { int bits; int64_t n, k, block, blocks; } nbits_par
 static status read_params(const node *n, nbits_params *p) {
   *p = (nbits_params){(int)attr_int_or(n, "bits", 4), attr_int_or(n, "N", 0), attr_int_or(n, "K", 0), attr_int_or(n, "block_size", 0), 0};
   if (p->bits != 2 && p->bits != 4 && p->bits != 8) return ERROR(NOT_IMPLEMENTED, "attribute 'bits' is %d; 2, 4 and 8 are supported", p->bits);
-  if (p->n < 1 || p->k < 1 || p->n > INT32_MAX || p->k > INT32_MAX) return ERROR(INVALID_ARGUMENT, "attributes 'N' and 'K' are %lld and %lld; they must be positive", (long long)p->n, (long long)p->k);
-  if (p->block < 16 || p->block > 1 << 20 || (p->block & (p->block - 1))) return ERROR(INVALID_ARGUMENT, "attribute 'block_size' is %lld; it must be a power of two, at least 16", (long long)p->block);
-  if (attr_int_or(n, "weight_prepacked", 0)) return ERROR(NOT_IMPLEMENTED, "attribute 'weight_prepacked' is set; weights in the layout of one GPU cannot be read here");
+  if (p->n < 1 || p->k < 1 || p->n > INT32_MAX || p->k > INT32_MAX)
+    return ERROR(INVALID_ARGUMENT, "attributes 'N' and 'K' are %lld and %lld; they must be positive", (long long)p->n, (long long)p->k);
+  if (p->block < 16 || p->block > 1 << 20 || (p->block & (p->block - 1)))
+    return ERROR(INVALID_ARGUMENT, "attribute 'block_size' is %lld; it must be a power of two, at least 16", (long long)p->block);
+  if (attr_int_or(n, "weight_prepacked", 0))
+    return ERROR(NOT_IMPLEMENTED, "attribute 'weight_prepacked' is set; weights in the layout of one GPU cannot be read here");
   p->blocks = (p->k + p->block - 1) / p->block;
   return OK;
 }
@@ -24,7 +27,8 @@ static status nbits_infer(infer_ctx *c) {
   if (!c->out[0] || a->rank == RANK_UNKNOWN) return OK;
   if (a->rank < 1) return ERROR(INVALID_ARGUMENT, "input 'A' is a scalar");
   dim last = a->dims[a->rank - 1];
-  if (dim_known(last) && last != p.k) return ERROR(INVALID_ARGUMENT, "the last dim of input 'A' is %lld; attribute 'K' is %lld", (long long)last, (long long)p.k);
+  if (dim_known(last) && last != p.k)
+    return ERROR(INVALID_ARGUMENT, "the last dim of input 'A' is %lld; attribute 'K' is %lld", (long long)last, (long long)p.k);
   fact_copy_shape(c->out[0], a);
   c->out[0]->dims[a->rank - 1] = p.n;
   return OK;
@@ -32,7 +36,8 @@ static status nbits_infer(infer_ctx *c) {
 
 static status expect_count(const tensor *t, const char *what, int64_t count) {
   if (!t || t->count == count) return OK;
-  return ERROR(INVALID_ARGUMENT, "input '%s' has %lld elements; 'N', 'K', 'bits' and 'block_size' make it %lld", what, (long long)t->count, (long long)count);
+  return ERROR(INVALID_ARGUMENT, "input '%s' has %lld elements; 'N', 'K', 'bits' and 'block_size' make it %lld", what, (long long)t->count,
+               (long long)count);
 }
 
 /* A float tensor of any float type as f32: itself, or a copy in the kernel's scratch. */
@@ -49,7 +54,8 @@ static status as_f32(kernel_ctx *k, const tensor *t, const float **out) {
 
 static status bind_weights(kernel_ctx *k, const nbits_params *p, nbits *w) {
   const tensor *codes = k->in[1], *zeros = k->in_count > 3 ? k->in[3] : NULL, *groups = k->in_count > 4 ? k->in[4] : NULL;
-  *w = (nbits){.bits = p->bits, .n = p->n, .k = p->k, .block = p->block, .blocks = p->blocks, .codes = codes->data, .groups = groups ? groups->data : NULL};
+  *w = (nbits){.bits = p->bits, .n = p->n, .k = p->k, .block = p->block, .blocks = p->blocks, .codes = codes->data,
+               .groups = groups ? groups->data : NULL};
   nbits_init(w);
   TRY(expect_count(codes, "B", p->n * p->blocks * (p->block * p->bits / 8)));
   TRY(expect_count(k->in[2], "scales", p->n * p->blocks));
@@ -78,7 +84,8 @@ static status nbits_run(kernel_ctx *k) {
   TRY(read_params(k->node, &p));
   TRY(bind_weights(k, &p, &w));
   TRY(expect_count(bias, "bias", p.n));
-  if (a->dims[a->rank - 1] != p.k) return ERROR(INVALID_ARGUMENT, "the last dim of input 'A' is %lld; attribute 'K' is %lld", (long long)a->dims[a->rank - 1], (long long)p.k);
+  if (a->dims[a->rank - 1] != p.k)
+    return ERROR(INVALID_ARGUMENT, "the last dim of input 'A' is %lld; attribute 'K' is %lld", (long long)a->dims[a->rank - 1], (long long)p.k);
   memcpy(dims, a->dims, sizeof dims);
   dims[a->rank - 1] = p.n;
   TRY(kernel_output(k, 0, a->rank, dims, &y));

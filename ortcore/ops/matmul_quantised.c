@@ -105,7 +105,8 @@ static status qgemm_bias(kernel_ctx *k, const matmul_shape *s, const tensor *bia
   char shape[DIMS_TEXT];
   int64_t rows = bias->rank == 2 ? bias->dims[0] : 1, columns = bias->rank ? bias->dims[bias->rank - 1] : 1;
   if (bias->rank > 2 || (rows != 1 && rows != s->m) || (columns != 1 && columns != s->n))
-    return ERROR(INVALID_ARGUMENT, "input 'C' has shape %s, which does not broadcast to the product [%lld,%lld]", dims_format(shape, sizeof shape, bias->rank, bias->dims),
+    return ERROR(INVALID_ARGUMENT, "input 'C' has shape %s, which does not broadcast to the product [%lld,%lld]",
+                 dims_format(shape, sizeof shape, bias->rank, bias->dims),
                  (long long)s->m, (long long)s->n);
   TRY(kernel_scratch(k, (size_t)(s->m * s->n) * sizeof(int32_t), &memory));
   *out = memory;
@@ -130,7 +131,8 @@ static status bind_sides(kernel_ctx *k, product_run *r, const tensor *a, const t
   int64_t a_rows = a->rank > 1 ? a->dims[trans(k->node, kind, "transA") ? a->rank - 1 : a->rank - 2] : 1;
   r->a_side = (quantised_side){"a_zero_point", a_rows, folded && a_rows ? s->m / a_rows : s->batch, folded};
   r->b_side = (quantised_side){"b_zero_point", s->n, s->batch, false};
-  if (!matmul_sides(s, a->type, b->type, &r->a, &r->b)) return ERROR(NOT_IMPLEMENTED, "there is no product of %s and %s", dtype_name(a->type), dtype_name(b->type));
+  if (!matmul_sides(s, a->type, b->type, &r->a, &r->b))
+    return ERROR(NOT_IMPLEMENTED, "there is no product of %s and %s", dtype_name(a->type), dtype_name(b->type));
   r->a.data = a->data, r->b.data = b->data;
   if (s->batch == 1) r->b.side.packed = ((const product_params *)k->params)->packed;
   TRY(quantised_zero_points(input(k, kind->a_zero_point), &r->a_side, &r->a));
@@ -148,7 +150,8 @@ static status bind_end(kernel_ctx *k, product_run *r, tensor *y) {
   TRY(quantised_scalar_scale(input(k, kind->y_scale), "y_scale", &r->end.y_scale));
   TRY(quantised_scalar_zero_point(input(k, kind->y_zero_point), "y_zero_point", &r->end.y_zero_point));
   const tensor *bias = input(k, kind->column_bias);
-  if (bias && bias->count != s->n) return ERROR(INVALID_ARGUMENT, "input 'bias' has %lld elements; the product has %lld columns", (long long)bias->count, (long long)s->n);
+  if (bias && bias->count != s->n)
+    return ERROR(INVALID_ARGUMENT, "input 'bias' has %lld elements; the product has %lld columns", (long long)bias->count, (long long)s->n);
   if (!bias) return OK;
   cycle as_float;
   TRY(quantised_scale(k, bias, &(quantised_side){"bias", s->n, 1, false}, &as_float));
@@ -207,7 +210,8 @@ static status product_op_run(kernel_ctx *k) {
 }
 
 #define TS_8BIT (TS(INT8) | TS(UINT8))
-#define PRODUCT_FUNCTIONS .infer = product_infer, .prepare = product_prepare, .dispose = product_dispose, .specialise = product_specialise, .dispose_spec = product_dispose_spec, .run = product_op_run
+#define PRODUCT_FUNCTIONS .infer = product_infer, .prepare = product_prepare, .dispose = product_dispose, .specialise = product_specialise, \
+  .dispose_spec = product_dispose_spec, .run = product_op_run
 
 OP_FAMILY(matmul_quantised) = {
   {.name = "MatMulInteger", .since = 10, .signature = "A:T1 B:T2 a_zero_point:T1? b_zero_point:T2? -> Y:i32", .T1 = TS_8BIT, .T2 = TS_8BIT,

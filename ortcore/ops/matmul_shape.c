@@ -10,7 +10,8 @@ static status broadcast_batch(const dim *a, int a_rank, const dim *b, int b_rank
     if (x == y || y == 1) out[i] = x;
     else if (x == 1) out[i] = y;
     else if (dim_known(x) && dim_known(y))
-      return ERROR(INVALID_ARGUMENT, "batch dims of A and B do not broadcast: %lld against %lld, %d before the matrix dims", (long long)x, (long long)y, rank - i);
+      return ERROR(INVALID_ARGUMENT, "batch dims of A and B do not broadcast: %lld against %lld, %d before the matrix dims", (long long)x,
+                   (long long)y, rank - i);
     else out[i] = dim_known(x) ? x : dim_known(y) ? y : DIM_UNKNOWN;
   }
   *out_rank = rank;
@@ -34,7 +35,8 @@ static status combine(int a_rank, const dim *a, int b_rank, const dim *b, bool t
   *pb = split(b_rank, b, true, trans_b);
   if (dim_known(pa->inner) && dim_known(pb->inner) && pa->inner != pb->inner)
     return ERROR(INVALID_ARGUMENT, "A of shape %s%s and B of shape %s%s cannot be multiplied: the dims summed over are %lld and %lld",
-                 dims_format(ta, sizeof ta, a_rank, a), trans_a ? " (transposed)" : "", dims_format(tb, sizeof tb, b_rank, b), trans_b ? " (transposed)" : "",
+                 dims_format(ta, sizeof ta, a_rank, a), trans_a ? " (transposed)" : "", dims_format(tb, sizeof tb, b_rank, b), trans_b
+                     ? " (transposed)" : "",
                  (long long)pa->inner, (long long)pb->inner);
   TRY(broadcast_batch(a, pa->batch_rank, b, pb->batch_rank, out, out_rank));
   if (!pa->vector) out[(*out_rank)++] = pa->outer;

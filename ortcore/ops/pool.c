@@ -158,8 +158,10 @@ OP_FAMILY(pool) = {
   /* What the layout pass makes: images [N, spatial..., C], no indices. */
   {.name = "MaxPool", .domain = "ortcore", .since = 1, .signature = "X:T -> Y:T", .T = TS_MAX_POOL, POOL_FUNCTIONS, .data = &max_pool},
   {.name = "AveragePool", .domain = "ortcore", .since = 1, .signature = "X:T -> Y:T", .T = TS_FLOAT, POOL_FUNCTIONS, .data = &average_pool},
-  {.name = "LpPool", .domain = "ortcore", .since = 1, .signature = "X:T -> Y:T", .T = TS_FLOAT, POOL_FUNCTIONS, .prepare = lp_prepare, .data = &lp_pool},
+  {.name = "LpPool", .domain = "ortcore", .since = 1, .signature = "X:T -> Y:T", .T = TS_FLOAT, POOL_FUNCTIONS, .prepare = lp_prepare,
+   .data = &lp_pool},
   {.name = "GlobalMaxPool", .domain = "ortcore", .since = 1, .signature = "X:T -> Y:T", .T = TS_FLOAT, GLOBAL_FUNCTIONS, .data = &global_max},
   {.name = "GlobalAveragePool", .domain = "ortcore", .since = 1, .signature = "X:T -> Y:T", .T = TS_FLOAT, GLOBAL_FUNCTIONS, .data = &global_average},
-  {.name = "GlobalLpPool", .domain = "ortcore", .since = 1, .signature = "X:T -> Y:T", .T = TS_FLOAT, GLOBAL_FUNCTIONS, .prepare = lp_prepare, .data = &global_lp},
+  {.name = "GlobalLpPool", .domain = "ortcore", .since = 1, .signature = "X:T -> Y:T", .T = TS_FLOAT, GLOBAL_FUNCTIONS, .prepare = lp_prepare,
+   .data = &global_lp},
   {0}};

@@ -88,7 +88,8 @@ static status qlinear_run(kernel_ctx *k) {
   int rank = b && b->rank > a->rank ? b->rank : a->rank;
   for (int d = 0; d < rank; ++d) {
     int64_t da = d < rank - a->rank ? 1 : a->dims[d - (rank - a->rank)], db = !b || d < rank - b->rank ? 1 : b->dims[d - (rank - b->rank)];
-    if (da != db && da != 1 && db != 1) return ERROR(INVALID_ARGUMENT, "dims %lld and %lld of inputs 'A' and 'B' do not broadcast", (long long)da, (long long)db);
+    if (da != db && da != 1 && db != 1)
+      return ERROR(INVALID_ARGUMENT, "dims %lld and %lld of inputs 'A' and 'B' do not broadcast", (long long)da, (long long)db);
     dims[d] = da == 1 ? db : da;
   }
   TRY(kernel_output(k, 0, rank, dims, &w.y));
@@ -145,6 +146,7 @@ OP_FAMILY(qlinear) = {
   {.name = "QLinearMul", BINARY, .data = &mul},
   {.name = "QLinearSigmoid", UNARY, .data = &sigmoid},
   {.name = "QLinearLeakyRelu", UNARY, .data = &leaky_relu},
-  {.name = "QLinearGlobalAveragePool", .domain = "com.microsoft", .since = 1, .signature = "X:T x_scale:f32 x_zero_point:T y_scale:f32 y_zero_point:T -> Y:T",
+  {.name = "QLinearGlobalAveragePool", .domain = "com.microsoft", .since = 1,
+   .signature = "X:T x_scale:f32 x_zero_point:T y_scale:f32 y_zero_point:T -> Y:T",
    .T = TS_8BIT, .infer = global_infer, .run = global_run},
   {0}};

@@ -42,7 +42,8 @@ static status unpool_run(kernel_ctx *k) {
   TRY(unpooled(k->node, x->rank, x->dims, dims));
   memcpy(out_dims, dims, sizeof dims);
   if (!dims_equal(x->rank, x->dims, index->rank, index->dims)) return ERROR(INVALID_ARGUMENT, "inputs 'X' and 'I' must have equal shapes");
-  if (wanted && wanted->count != x->rank) return ERROR(INVALID_ARGUMENT, "input 'output_shape' has %lld elements; 'X' has rank %d", (long long)wanted->count, x->rank);
+  if (wanted && wanted->count != x->rank)
+    return ERROR(INVALID_ARGUMENT, "input 'output_shape' has %lld elements; 'X' has rank %d", (long long)wanted->count, x->rank);
   for (int i = 0; wanted && i < x->rank; ++i) memcpy(&out_dims[i], (const char *)wanted->data + (size_t)i * 8, 8);
   tensor *y;
   TRY(kernel_output(k, 0, x->rank, out_dims, &y));
@@ -54,7 +55,8 @@ static status unpool_run(kernel_ctx *k) {
   for (int64_t i = 0; i < x->count; ++i) {
     int64_t place, to = 0, stride = 1;
     memcpy(&place, (const char *)index->data + (size_t)i * 8, 8);
-    if (place < 0 || place >= size) return ERROR(INVALID_ARGUMENT, "input 'I' holds %lld; the unpooled image has %lld elements", (long long)place, (long long)size);
+    if (place < 0 || place >= size)
+      return ERROR(INVALID_ARGUMENT, "input 'I' holds %lld; the unpooled image has %lld elements", (long long)place, (long long)size);
     bool inside = true;
     for (int d = x->rank - 1; d >= 0; --d) {
       int64_t at = place % dims[d];
@@ -74,7 +76,8 @@ static status roi_infer(infer_ctx *c) {
   const fact *x = c->in[0], *rois = c->in[1];
   int64_t count;
   const int64_t *pooled = attr_ints(c->node, "pooled_shape", &count);
-  if (!pooled || count != 2 || pooled[0] < 1 || pooled[1] < 1) return ERROR(INVALID_ARGUMENT, "attribute 'pooled_shape' must be two positive numbers");
+  if (!pooled || count != 2 || pooled[0] < 1 || pooled[1] < 1)
+    return ERROR(INVALID_ARGUMENT, "attribute 'pooled_shape' must be two positive numbers");
   if (x->rank != RANK_UNKNOWN && x->rank != 4) return ERROR(INVALID_ARGUMENT, "input 'X' has rank %d; it must be [N, C, H, W]", x->rank);
   if (rois->rank != RANK_UNKNOWN && (rois->rank != 2 || (dim_known(rois->dims[1]) && rois->dims[1] != 5)))
     return ERROR(INVALID_ARGUMENT, "input 'rois' must be [boxes, 5]");
@@ -111,14 +114,17 @@ static status roi_run(kernel_ctx *k) {
   if (!y || y->count == 0) return OK;
   size_t bytes = (size_t)tensor_width(x);
   for (int64_t i = 0; i < y->count; ++i) {
-    int64_t pw = i % pooled[1], ph = i / pooled[1] % pooled[0], c = i / (pooled[0] * pooled[1]) % channels, roi = i / (pooled[0] * pooled[1] * channels);
+    int64_t pw = i % pooled[1], ph = i / pooled[1] % pooled[0], c = i / (pooled[0] * pooled[1]) % channels,
+        roi = i / (pooled[0] * pooled[1] * channels);
     double box[5];
     for (int j = 0; j < 5; ++j) {
       box[j] = j ? round(element(rois, roi * 5 + j) * scale) : element(rois, roi * 5);
       if (!(fabs(box[j]) < 1e9)) return ERROR(INVALID_ARGUMENT, "box %lld of input 'rois' holds %g", (long long)roi, box[j]);
     }
     int64_t image = (int64_t)box[0], left = (int64_t)box[1], top = (int64_t)box[2], w0, w1, h0, h1;
-    if (image < 0 || image >= x->dims[0]) return ERROR(INVALID_ARGUMENT, "box %lld of input 'rois' names image %lld; there are %lld", (long long)roi, (long long)image, (long long)x->dims[0]);
+    if (image < 0 || image >= x->dims[0])
+      return ERROR(INVALID_ARGUMENT, "box %lld of input 'rois' names image %lld; there are %lld", (long long)roi, (long long)image,
+                   (long long)x->dims[0]);
     int64_t box_width = (int64_t)box[3] - left + 1, box_height = (int64_t)box[4] - top + 1;
     bin(left, box_width < 1 ? 1 : box_width, pw, pooled[1], width, &w0, &w1);
     bin(top, box_height < 1 ? 1 : box_height, ph, pooled[0], height, &h0, &h1);

@@ -21,7 +21,8 @@ static status read_pads(const node *n, int rank, window_attrs *a) {
   int64_t count;
   const int64_t *values = attr_ints(n, "pads", &count);
   if (!values || count == 0) return OK;
-  if (count != 2 * rank) return ERROR(INVALID_ARGUMENT, "attribute 'pads' has %lld values; %d spatial dims need %d", (long long)count, rank, 2 * rank);
+  if (count != 2 * rank)
+    return ERROR(INVALID_ARGUMENT, "attribute 'pads' has %lld values; %d spatial dims need %d", (long long)count, rank, 2 * rank);
   for (int i = 0; i < 2 * rank; ++i)
     if (values[i] < 0 || values[i] > INT32_MAX)
       return ERROR(INVALID_ARGUMENT, "attribute 'pads' holds %lld; pads of a sliding window are not negative (Slice crops)", (long long)values[i]);
@@ -62,7 +63,8 @@ status window_attrs_weights(window_attrs *a, const int64_t *spatial) {
     int64_t *k = &a->kernel[SPATIAL - a->rank + i];
     if (!dim_known(spatial[i])) continue;
     if (a->has_kernel && *k != spatial[i])
-      return ERROR(INVALID_ARGUMENT, "attribute 'kernel_shape' says %lld on spatial axis %d; the weights have %lld there", (long long)*k, i, (long long)spatial[i]);
+      return ERROR(INVALID_ARGUMENT, "attribute 'kernel_shape' says %lld on spatial axis %d; the weights have %lld there", (long long)*k, i,
+                   (long long)spatial[i]);
     *k = spatial[i];
   }
   return OK;
@@ -105,7 +107,8 @@ status window_slide(const window_attrs *a, const dim *in, dim *out, window *w) {
     int own = axis - (SPATIAL - a->rank);
     w->in[axis] = w->out[axis] = 1;
     if (own < 0) continue;
-    if (in[own] > INT32_MAX) return ERROR(INVALID_ARGUMENT, "spatial axis %d has %lld elements; at most %d are supported", own, (long long)in[own], INT32_MAX);
+    if (in[own] > INT32_MAX)
+      return ERROR(INVALID_ARGUMENT, "spatial axis %d has %lld elements; at most %d are supported", own, (long long)in[own], INT32_MAX);
     out[own] = DIM_UNKNOWN;
     if (!dim_known(in[own])) continue;
     w->in[axis] = in[own];

@@ -182,11 +182,13 @@ static status turn_resize(layout_pass *l, node *n, bool *out) {
   /* Upsample and Resize 10 have the scales second; later ones have regions before, and sizes behind. */
   int32_t first = n->input_count > 2 ? 2 : 1;
   for (int32_t i = first; i < n->input_count; ++i)
-    if (n->inputs[i] != NO_VALUE && (!is_constant(l, n->inputs[i]) || (fact_count(&l->g->values[n->inputs[i]].fact) != rank && fact_count(&l->g->values[n->inputs[i]].fact) != 0))) return OK;
+    if (n->inputs[i] != NO_VALUE && (!is_constant(l, n->inputs[i]) || (fact_count(&l->g->values[n->inputs[i]].fact) != rank &&
+                                                                       fact_count(&l->g->values[n->inputs[i]].fact) != 0))) return OK;
   *out = true;
   TRY(turn_input(l, n, 0, rank));
   for (int32_t i = first; i < n->input_count; ++i)
-    if (n->inputs[i] != NO_VALUE && fact_count(&l->g->values[n->inputs[i]].fact) == rank) TRY(permuted_constant(l, n->inputs[i], rank, &n->inputs[i]));
+    if (n->inputs[i] != NO_VALUE && fact_count(&l->g->values[n->inputs[i]].fact) == rank)
+      TRY(permuted_constant(l, n->inputs[i], rank, &n->inputs[i]));
   return layout_turn_outputs(l, n);
 }
 
@@ -195,10 +197,13 @@ static status turn_resize(layout_pass *l, node *n, bool *out) {
 typedef status (*turn_fn)(layout_pass *l, node *n, bool *out);
 
 static const struct { const char *op_type; turn_fn turn; } table[] = {
-  {"Conv", turn_conv}, {"FusedConv", turn_conv}, {"ConvTranspose", turn_conv}, {"MaxPool", turn_pool}, {"AveragePool", turn_pool}, {"LpPool", turn_pool},
+  {"Conv", turn_conv}, {"FusedConv", turn_conv}, {"ConvTranspose", turn_conv}, {"MaxPool", turn_pool}, {"AveragePool", turn_pool},
+      {"LpPool", turn_pool},
   {"GlobalMaxPool", turn_pool}, {"GlobalAveragePool", turn_pool}, {"GlobalLpPool", turn_pool}, {"Concat", turn_concat}, {"Split", turn_split},
-  {"Softmax", turn_softmax}, {"LogSoftmax", turn_softmax}, {"ReduceMean", turn_reduction}, {"ReduceMax", turn_reduction}, {"ReduceMin", turn_reduction},
-  {"ReduceSum", turn_reduction}, {"Slice", turn_slice}, {"QuantizeLinear", turn_quantize}, {"DequantizeLinear", turn_quantize}, {"Resize", turn_resize}, {"Upsample", turn_resize},
+  {"Softmax", turn_softmax}, {"LogSoftmax", turn_softmax}, {"ReduceMean", turn_reduction}, {"ReduceMax", turn_reduction},
+      {"ReduceMin", turn_reduction},
+  {"ReduceSum", turn_reduction}, {"Slice", turn_slice}, {"QuantizeLinear", turn_quantize}, {"DequantizeLinear", turn_quantize},
+      {"Resize", turn_resize}, {"Upsample", turn_resize},
 };
 
 status layout_turn(layout_pass *l, node *n, bool *out_turned) {

@@ -19,7 +19,8 @@ status activation_from_name(const char *name, int64_t count, const float *params
     *out = (activation){names[i].kind, count > 0 ? params[0] : names[i].a, count > 1 ? params[1] : names[i].b};
     return OK;
   }
-  return ERROR(NOT_IMPLEMENTED, "attribute 'activation' is \"%s\"; known are Relu, LeakyRelu, Clip, Sigmoid, HardSwish, HardSigmoid, Silu, Tanh, Gelu and Elu", name);
+  return ERROR(NOT_IMPLEMENTED, "attribute 'activation' is \"%s\"; known are "
+               "Relu, LeakyRelu, Clip, Sigmoid, HardSwish, HardSigmoid, Silu, Tanh, Gelu and Elu", name);
 }
 
 /* Comparisons are written so that NaN stays NaN. */

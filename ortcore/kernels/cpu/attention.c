@@ -45,7 +45,8 @@ static size_t scores_bytes(const attention *a) { return align_up((size_t)(block_
 
 static size_t share_bytes(const attention *a) {
   gemm_acc acc = gemm_acc_of(a->type);
-  size_t first = gemm_scratch_bytes(acc, 1, block_rows(a), a->kv_len, a->size), second = gemm_scratch_bytes(acc, 1, block_rows(a), a->v_size, a->kv_len);
+  size_t first = gemm_scratch_bytes(acc, 1, block_rows(a), a->kv_len, a->size), second = gemm_scratch_bytes(acc, 1, block_rows(a), a->v_size,
+                                                                                                            a->kv_len);
   return scores_bytes(a) + (first > second ? first : second);
 }
 

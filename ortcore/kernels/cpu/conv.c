@@ -40,7 +40,8 @@
 /* ---- Bytes ---------------------------------------------------------------------------------------------------------- */
 
 /* One inner index (channel and tap) for `count` positions: a byte each, `step` bytes apart in the panel. Padding is the zero point. */
-static void bytes_taps(const conv_image *m, const uint8_t *plane, int64_t tap, int64_t position, int64_t count, uint8_t flip, uint8_t *out, uint8_t *row) {
+static void bytes_taps(const conv_image *m, const uint8_t *plane, int64_t tap, int64_t position, int64_t count, uint8_t flip, uint8_t *out,
+                       uint8_t *row) {
   const window *w = m->w;
   int64_t kw = tap % w->kernel[2], kh = tap / w->kernel[2] % w->kernel[1], kd = tap / (w->kernel[2] * w->kernel[1]), step = m->strides.spatial[2];
   for (int64_t j = 0, p = position; j < count;) {
@@ -57,7 +58,8 @@ static void bytes_taps(const conv_image *m, const uint8_t *plane, int64_t tap, i
   for (int64_t j = 0; j < count; ++j) out[j * GEMM_I8_QUAD] = row[j] ^ flip;
 }
 
-static void bytes_pack(const gemm_side *s, int64_t batch, int64_t outer, int64_t outers, int64_t inner, int64_t inners, bool left, int width, uint8_t *out, int32_t *sums) {
+static void bytes_pack(const gemm_side *s, int64_t batch, int64_t outer, int64_t outers, int64_t inner, int64_t inners, bool left, int width,
+                       uint8_t *out, int32_t *sums) {
   const conv_image *m = (const conv_image *)s;
   const uint8_t *image = (const uint8_t *)m->data + batch / m->groups * m->strides.batch + batch % m->groups * m->channels * m->strides.channel;
   uint8_t flip = s->is_signed == left ? 0x80 : 0, row[GEMM_I8_NR];
@@ -123,7 +125,8 @@ static inline void add_tap(const conv_image *m, const float *row, float weight, 
 
 /* One output row of one channel. */
 MULTIVERSION
-static void depthwise_row(const conv_image *m, const float *plane, const float *weights, int64_t od, int64_t oh, int64_t ow, int64_t count, float *sum) {
+static void depthwise_row(const conv_image *m, const float *plane, const float *weights, int64_t od, int64_t oh, int64_t ow, int64_t count,
+                          float *sum) {
   const window *w = m->w;
   memset(sum, 0, (size_t)count * sizeof *sum);
   for (int64_t tap = 0; tap < window_taps(w); ++tap) {

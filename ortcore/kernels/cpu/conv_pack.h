@@ -18,7 +18,8 @@ static inline void NAME(span)(const conv_image *m, const T *row, int64_t kw, int
 }
 
 MULTIVERSION
-static void NAME(panel)(const conv_image *m, const T *image, int64_t position, int64_t count, int64_t inner, int64_t inners, int width, ACC *restrict out) {
+static void NAME(panel)(const conv_image *m, const T *image, int64_t position, int64_t count, int64_t inner, int64_t inners, int width,
+                        ACC *restrict out) {
   const window *w = m->w;
   int64_t taps = window_taps(w), channel = inner / taps, tap = inner % taps;
   if (count < width) memset(out, 0, (size_t)inners * (size_t)width * sizeof(ACC));

@@ -70,7 +70,8 @@ typedef struct gemm_work {
 
 /* What zero points take off a row of sums. */
 MULTIVERSION
-static void correct_row(uint32_t *restrict sums, int64_t n, int64_t k, int32_t a_sum, int32_t a_zero, const int32_t *restrict b_sums, const int32_t *restrict b_zeros) {
+static void correct_row(uint32_t *restrict sums, int64_t n, int64_t k, int32_t a_sum, int32_t a_zero, const int32_t *restrict b_sums,
+                        const int32_t *restrict b_zeros) {
   uint32_t base = (uint32_t)k * (uint32_t)a_zero - (uint32_t)a_sum;
   for (int64_t j = 0; j < n; ++j) sums[j] += base * (uint32_t)b_zeros[j] - (uint32_t)a_zero * (uint32_t)b_sums[j];
 }

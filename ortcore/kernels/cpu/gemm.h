@@ -21,7 +21,8 @@ struct gemm_side {
   void (*pack)(const gemm_side *s, int64_t batch, int64_t outer, int64_t outers, int64_t inner, int64_t inners, int width, void *out);
   /* The same for GEMM_I8 (see gemm_i8.h): bytes in groups of four inner indices, moved to unsigned (left) or signed by a flipped top bit. sums[i] +=
    * the bytes of outer index i. `out` holds zeros. */
-  void (*pack_bytes)(const gemm_side *s, int64_t batch, int64_t outer, int64_t outers, int64_t inner, int64_t inners, bool left, int width, uint8_t *out, int32_t *sums);
+  void (*pack_bytes)(const gemm_side *s, int64_t batch, int64_t outer, int64_t outers, int64_t inner, int64_t inners, bool left, int width,
+                     uint8_t *out, int32_t *sums);
   /* Zero points of outer indices as they stand in the tensor. */
   void (*zeros)(const gemm_side *s, int64_t batch, int64_t outer, int64_t outers, int32_t *out);
   bool is_signed;                                           /* of the bytes in the tensor */
@@ -57,7 +58,8 @@ typedef struct gemm_matrix {
   dtype type;
   const int64_t *offsets;                                   /* one a batch, in elements; NULL: batch * batch_stride */
   int64_t batch_stride, outer_stride, inner_stride;
-  /* Of `type`; NULL: none. That of (batch, outer) is zero_points[batch % zero_point_batches * zero_point_batch_stride + outer % zero_point_period]. */
+  /* Of `type`; NULL: none. That of (batch, outer) is
+   * zero_points[batch % zero_point_batches * zero_point_batch_stride + outer % zero_point_period]. */
   const void *zero_points;
   int64_t zero_point_period, zero_point_batches, zero_point_batch_stride;
 } gemm_matrix;

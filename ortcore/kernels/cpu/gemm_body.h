@@ -1,7 +1,8 @@
 /* The blocked product for one accumulator: included with ACC, NAME(x) and VECTOR (64 bytes of ACC) defined. */
 
 /* acc[MR][NR] of the tile += a panel of A times a panel of B. */
-static inline __attribute__((always_inline)) void NAME(micro)(const ACC *restrict a, const ACC *restrict b, int64_t k, ACC *restrict tile, int64_t ld, bool first) {
+static inline __attribute__((always_inline)) void NAME(micro)(const ACC *restrict a, const ACC *restrict b, int64_t k, ACC *restrict tile,
+                                                              int64_t ld, bool first) {
   typedef ACC vector __attribute__((vector_size(GEMM_VECTOR)));
   vector sum[GEMM_MR];
   for (int i = 0; i < GEMM_MR; ++i) {

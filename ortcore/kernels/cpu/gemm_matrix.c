@@ -82,7 +82,8 @@ static inline float minifloat_load(int type, uint8_t code) { return minifloat_to
 #define NAME(x) u64_##x
 #include "gemm_pack.h"
 
-static const struct { gemm_acc acc; void (*pack)(const gemm_side *, int64_t, int64_t, int64_t, int64_t, int64_t, int, void *); } sides[ORTC_ELEMENT_TYPE_COUNT] = {
+static const struct { gemm_acc acc; void (*pack)(const gemm_side *, int64_t, int64_t, int64_t, int64_t, int64_t, int,
+                                                 void *); } sides[ORTC_ELEMENT_TYPE_COUNT] = {
   [ORTC_FLOAT] = {GEMM_F32, f32_pack}, [ORTC_DOUBLE] = {GEMM_F64, f64_pack}, [ORTC_FLOAT16] = {GEMM_F32, f16_pack},
   [ORTC_BFLOAT16] = {GEMM_F32, bf16_pack}, [ORTC_UINT8] = {GEMM_I32, u8_pack}, [ORTC_INT8] = {GEMM_I32, i8_pack},
   [ORTC_UINT16] = {GEMM_I32, u16_pack}, [ORTC_INT16] = {GEMM_I32, i16_pack}, [ORTC_UINT32] = {GEMM_I32, u32_pack},
@@ -93,7 +94,8 @@ static const struct { gemm_acc acc; void (*pack)(const gemm_side *, int64_t, int
 
 /* ---- Bytes ---------------------------------------------------------------------------------------------------------- */
 
-static void bytes_pack(const gemm_side *s, int64_t batch, int64_t outer, int64_t outers, int64_t inner, int64_t inners, bool left, int width, uint8_t *out, int32_t *sums) {
+static void bytes_pack(const gemm_side *s, int64_t batch, int64_t outer, int64_t outers, int64_t inner, int64_t inners, bool left, int width,
+                       uint8_t *out, int32_t *sums) {
   const gemm_matrix *m = (const gemm_matrix *)s;
   const uint8_t *data = (const uint8_t *)m->data + (m->offsets ? m->offsets[batch] : batch * m->batch_stride) + inner * m->inner_stride;
   uint8_t flip = s->is_signed == left ? 0x80 : 0;
@@ -118,7 +120,8 @@ gemm_acc gemm_acc_of_pair(dtype a, dtype b) {
 }
 
 bool gemm_matrix_init(gemm_matrix *m, dtype type) {
-  *m = (gemm_matrix){.side = {.pack = sides[type].pack, .pack_bytes = bytes_pack, .zeros = bytes_zeros, .is_signed = type == ORTC_INT8}, .type = type, .zero_point_period = 1, .zero_point_batches = 1};
+  *m = (gemm_matrix){.side = {.pack = sides[type].pack, .pack_bytes = bytes_pack, .zeros = bytes_zeros, .is_signed = type == ORTC_INT8},
+                     .type = type, .zero_point_period = 1, .zero_point_batches = 1};
   return m->side.pack;
 }
 

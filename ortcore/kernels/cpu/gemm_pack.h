@@ -2,7 +2,8 @@
  * where the type has them. */
 
 MULTIVERSION
-static void NAME(panel)(const T *restrict data, int64_t outer_stride, int64_t inner_stride, int64_t outers, int64_t inners, int width, const ACC *zero, ACC *restrict out) {
+static void NAME(panel)(const T *restrict data, int64_t outer_stride, int64_t inner_stride, int64_t outers, int64_t inners, int width,
+                        const ACC *zero, ACC *restrict out) {
   if (outers < width) memset(out, 0, (size_t)inners * (size_t)width * sizeof(ACC));
   if (outer_stride == 1) {
     for (int64_t i = 0; i < inners; ++i) {

@@ -107,7 +107,8 @@ static void split_row(const nbits *w, const float *x, float *out, float *sums) {
 MULTIVERSION
 static float dot_4bit(const uint8_t *restrict codes, const float *restrict x, const float *restrict scales, int64_t chunks, int64_t block) {
   /* Scales of the blocks that a chunk touches, spread over its words. */
-  int touched = block < CHUNK_CODES ? (int)(CHUNK_CODES / block) : 1, chunk_shift = block > CHUNK_CODES ? __builtin_ctzll((uint64_t)block / CHUNK_CODES) : 0;
+  int touched = block < CHUNK_CODES ? (int)(CHUNK_CODES / block) : 1, chunk_shift = block > CHUNK_CODES
+      ? __builtin_ctzll((uint64_t)block / CHUNK_CODES) : 0;
   lanes_i32 spread;
   lanes_f32 sum = {0};
   for (int l = 0; l < LANES; ++l) spread[l] = (int32_t)(l * touched / LANES);

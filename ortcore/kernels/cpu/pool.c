@@ -111,7 +111,8 @@ static void last_range(void *context, int64_t begin, int64_t end) {
     for (int64_t c = 0; c < channels; c += POOL_LANES)
       f->last_position(k->q, x + c * width, od, oh, ow, least(POOL_LANES, channels - c), k->y + (i * channels + c) * width);
     for (int64_t c = 0; k->indices && c < channels; ++c)
-      k->indices[(image * channels + c) * positions + position] = (image * channels + c) * window_in(w) + f->place(k->q, x + c * width, channels, od, oh, ow);
+      k->indices[(image * channels + c) * positions + position] = (image * channels + c) * window_in(w) + f->place(k->q, x + c * width, channels,
+                                                                                                                   od, oh, ow);
   }
 }
 
@@ -135,7 +136,8 @@ static void global_range(void *context, int64_t begin, int64_t end) {
   int64_t blocks = (q->channels + POOL_LANES - 1) / POOL_LANES;
   for (int64_t i = begin; i < end; ++i) {
     int64_t image = i / blocks, c = i % blocks * POOL_LANES;
-    functions[q->type].global(q, k->x + (image * k->positions * q->channels + c) * width, k->positions, q->channels, least(POOL_LANES, q->channels - c),
+    functions[q->type].global(q, k->x + (image * k->positions * q->channels + c) * width, k->positions, q->channels,
+                              least(POOL_LANES, q->channels - c),
                               k->y + (image * q->channels + c) * width);
   }
 }

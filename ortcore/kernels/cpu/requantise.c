@@ -23,7 +23,9 @@ static void store_8bit(const float *x, int64_t n, int32_t zero_point, bool is_si
 static void store(const requantise *q, const float *x, int64_t n, int64_t place) {
   int64_t step = q->column_stride;
   switch (q->type) {
-    case ORTC_UINT8: case ORTC_INT8: store_8bit(x, n, q->y_zero_point, q->type == ORTC_INT8, step, (uint8_t *)q->out + place); break;
+    case ORTC_UINT8: case ORTC_INT8:
+      store_8bit(x, n, q->y_zero_point, q->type == ORTC_INT8, step, (uint8_t *)q->out + place);
+      break;
     case ORTC_FLOAT: for (int64_t i = 0; i < n; ++i) ((float *)q->out)[place + i * step] = x[i]; break;
     case ORTC_FLOAT16: for (int64_t i = 0; i < n; ++i) ((f16 *)q->out)[place + i * step] = f32_to_f16(x[i]); break;
     case ORTC_BFLOAT16: for (int64_t i = 0; i < n; ++i) ((bf16 *)q->out)[place + i * step] = f32_to_bf16(x[i]); break;
@@ -60,5 +62,6 @@ static void requantise_store(const gemm_sink *s, int64_t batch, int64_t row, int
 void requantise_init(requantise *q, dtype type) {
   static const float one = 1;
   const cycle neutral = {&one, 1, 1, 0};
-  *q = (requantise){.sink.store = requantise_store, .type = type, .column_stride = 1, .row_scale = neutral, .column_scale = neutral, .y_scale = 1, .bias_batches = 1};
+  *q = (requantise){.sink.store = requantise_store, .type = type, .column_stride = 1, .row_scale = neutral,
+                    .column_scale = neutral, .y_scale = 1, .bias_batches = 1};
 }

@@ -1,6 +1,7 @@
 /* One pair of types: IN, OUT, ACC, LD, ST and NAME defined by the includer. */
 static void NAME(loop)(const strided_loop *l, const void *in, void *out) {
-  int64_t at[STRIDED_DIMS] = {0}, inner[STRIDED_DIMS] = {0}, count = dims_product(l->kept_dims, 0, l->kept), terms = dims_product(l->summed_dims, 0, l->summed);
+  int64_t at[STRIDED_DIMS] = {0}, inner[STRIDED_DIMS] = {0}, count = dims_product(l->kept_dims, 0, l->kept),
+      terms = dims_product(l->summed_dims, 0, l->summed);
   const IN *x = in;
   for (int64_t i = 0; i < count; ++i) {
     ACC sum = 0;

@@ -49,7 +49,8 @@ static inline __attribute__((always_inline)) void transform_in(lanes *d, int ste
 
 /* A'm of six numbers: four. */
 static inline __attribute__((always_inline)) void transform_out(const lanes *m, int step, lanes *o, int out_step) {
-  lanes sum = m[step] + m[2 * step], difference = m[step] - m[2 * step], far_sum = m[3 * step] + m[4 * step], far_difference = m[3 * step] - m[4 * step];
+  lanes sum = m[step] + m[2 * step], difference = m[step] - m[2 * step], far_sum = m[3 * step] + m[4 * step],
+      far_difference = m[3 * step] - m[4 * step];
   o[0] = m[0] + sum + far_sum;
   o[out_step] = difference + 2 * far_difference;
   o[2 * out_step] = sum + 4 * far_sum;
@@ -113,7 +114,8 @@ static void activate_tile(const winograd *g, int64_t tile, float *y) {
   const window *w = g->w;
   tile_place p = place_of(g, tile);
   int64_t rows = w->out[1] - p.y < TILE ? w->out[1] - p.y : TILE, columns = w->out[2] - p.x < TILE ? w->out[2] - p.x : TILE;
-  for (int64_t i = 0; i < rows; ++i) activation_apply_f32(&g->act, y + ((p.image * w->out[1] + p.y + i) * w->out[2] + p.x) * g->outs, columns * g->outs);
+  for (int64_t i = 0; i < rows; ++i)
+    activation_apply_f32(&g->act, y + ((p.image * w->out[1] + p.y + i) * w->out[2] + p.x) * g->outs, columns * g->outs);
 }
 
 typedef struct winograd_work { const winograd *g; const float *in; float *out; int64_t first, chunk; } winograd_work;

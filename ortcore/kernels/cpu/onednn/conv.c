@@ -58,9 +58,11 @@ static dnnl_status_t describe(const dnn_conv *c, const dnnl_memory_desc_t d[OPER
     end[i] = c->transposed ? (w->in[a] - 1) * w->stride[a] + span - w->begin[a] - w->out[a] : w->end[a];
   }
   if (c->transposed)
-    return dnnl_deconvolution_forward_primitive_desc_create(out, dnn_engine(), dnnl_forward_inference, dnnl_deconvolution_direct, d[OPERAND_X], d[OPERAND_WEIGHTS],
+    return dnnl_deconvolution_forward_primitive_desc_create(out, dnn_engine(), dnnl_forward_inference, dnnl_deconvolution_direct, d[OPERAND_X],
+                                                            d[OPERAND_WEIGHTS],
                                                             d[OPERAND_BIAS], d[OPERAND_Y], stride, dilation, begin, end, attr);
-  return dnnl_convolution_forward_primitive_desc_create(out, dnn_engine(), dnnl_forward_inference, dnnl_convolution_direct, d[OPERAND_X], d[OPERAND_WEIGHTS],
+  return dnnl_convolution_forward_primitive_desc_create(out, dnn_engine(), dnnl_forward_inference, dnnl_convolution_direct, d[OPERAND_X],
+                                                        d[OPERAND_WEIGHTS],
                                                         d[OPERAND_BIAS], d[OPERAND_Y], stride, dilation, begin, end, attr);
 }
 
@@ -95,7 +97,8 @@ status dnn_conv_create(const dnn_conv *conv, int threads, dnn **out) {
   int residual_index;
   *out = NULL;
   dnnl_memory_desc_t given[OPERANDS] = {
-    [OPERAND_X] = image(c, c->groups * c->ins, c->w->in, c->x_order), [OPERAND_WEIGHTS] = weights(c, false), [OPERAND_Y] = image(c, outs, c->w->out, c->y_order)};
+    [OPERAND_X] = image(c, c->groups * c->ins, c->w->in, c->x_order), [OPERAND_WEIGHTS] = weights(c, false),
+        [OPERAND_Y] = image(c, outs, c->w->out, c->y_order)};
   if (c->bias) dnnl_memory_desc_create_with_tag(&given[OPERAND_BIAS], 1, bias_dims, dnn_type(c->type), dnnl_a);
   if (c->residual) given[OPERAND_RESIDUAL] = image(c, outs, c->w->out, c->y_order);
   if (!given[OPERAND_X] || !given[OPERAND_Y] || !given[OPERAND_WEIGHTS]) {

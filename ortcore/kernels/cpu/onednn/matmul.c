@@ -25,7 +25,8 @@ status dnn_matmul_create(const dnn_matmul *m, int threads, dnn **out) {
   bias_dims[rank - 1] = m->out.dims[2];
   dnnl_data_type_t type = dnn_type(m->out.type);
   *out = NULL;
-  dnnl_memory_desc_t given[OPERANDS] = {[OPERAND_X] = matrix(m->a, single), [OPERAND_WEIGHTS] = matrix(m->b, single), [OPERAND_Y] = matrix(m->out, single)};
+  dnnl_memory_desc_t given[OPERANDS] = {[OPERAND_X] = matrix(m->a, single), [OPERAND_WEIGHTS] = matrix(m->b, single),
+                                        [OPERAND_Y] = matrix(m->out, single)};
   if (m->bias) dnnl_memory_desc_create_with_tag(&given[OPERAND_BIAS], rank, bias_dims, type, single ? dnnl_ab : dnnl_abc);
   if (m->residual) given[OPERAND_RESIDUAL] = matrix(m->out, single);
   dnnl_memory_desc_t any = NULL;

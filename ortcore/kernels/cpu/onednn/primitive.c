@@ -86,7 +86,8 @@ dnnl_primitive_attr_t dnn_attributes(float alpha, const activation *act, const_d
   *out_residual_index = dnnl_post_ops_len(ops);
   if (residual) dnnl_post_ops_append_binary(ops, dnnl_binary_add, residual);
   if (act->kind != ACTIVATION_NONE) append_activation(ops, act);
-  bool good = dnnl_primitive_attr_set_post_ops(attr, ops) == dnnl_success && dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user) == dnnl_success;
+  bool good = dnnl_primitive_attr_set_post_ops(attr, ops) == dnnl_success && dnnl_primitive_attr_set_scratchpad_mode(attr,
+      dnnl_scratchpad_mode_user) == dnnl_success;
   dnnl_post_ops_destroy(ops);
   if (good) return attr;
   dnnl_primitive_attr_destroy(attr);
@@ -109,7 +110,8 @@ static bool make_reorder(const_dnnl_memory_desc_t from, const_dnnl_memory_desc_t
 }
 
 static bool find_operands(dnn *p, dnnl_primitive_desc_t pd) {
-  const int kinds[OPERANDS] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_ATTR_MULTIPLE_POST_OP(p->residual_post_op) | DNNL_ARG_SRC_1, DNNL_ARG_DST};
+  const int kinds[OPERANDS] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_ATTR_MULTIPLE_POST_OP(p->residual_post_op) | DNNL_ARG_SRC_1,
+                               DNNL_ARG_DST};
   const_dnnl_memory_desc_t scratchpad = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
   p->scratchpad_bytes = scratchpad ? dnnl_memory_desc_get_size(scratchpad) : 0;
   p->scratch_bytes = align_up(p->scratchpad_bytes, 64);
@@ -167,7 +169,8 @@ static void arguments_free(arguments *a) {
 }
 
 static status arguments_fill(const dnn *p, arguments *a) {
-  const int kinds[OPERANDS] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_ATTR_MULTIPLE_POST_OP(p->residual_post_op) | DNNL_ARG_SRC_1, DNNL_ARG_DST};
+  const int kinds[OPERANDS] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_ATTR_MULTIPLE_POST_OP(p->residual_post_op) | DNNL_ARG_SRC_1,
+                               DNNL_ARG_DST};
   TRY_DNN(dnnl_stream_create(&a->stream, engine, dnnl_stream_default_flags), "create a stream");
   for (int i = 0; i < OPERANDS; ++i) {
     const operand *o = &p->operands[i];

@@ -48,7 +48,8 @@ static dnnl_status_t reorder(const_dnnl_memory_desc_t from_desc, void *from, con
   if (code == dnnl_success) code = dnnl_memory_create(&memory[0], from_desc, engine, from);
   if (code == dnnl_success) code = dnnl_memory_create(&memory[1], to_desc, engine, to);
   if (code == dnnl_success) code = dnnl_stream_create(&stream, engine, dnnl_stream_default_flags);
-  if (code == dnnl_success) code = dnnl_primitive_execute(primitive, stream, 2, (dnnl_exec_arg_t[]){{DNNL_ARG_FROM, memory[0]}, {DNNL_ARG_TO, memory[1]}});
+  if (code == dnnl_success)
+    code = dnnl_primitive_execute(primitive, stream, 2, (dnnl_exec_arg_t[]){{DNNL_ARG_FROM, memory[0]}, {DNNL_ARG_TO, memory[1]}});
   if (code == dnnl_success) code = dnnl_stream_wait(stream);
   if (stream) dnnl_stream_destroy(stream);
   for (int i = 0; i < 2; ++i)
