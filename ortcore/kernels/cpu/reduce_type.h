@@ -1,8 +1,9 @@
 /* Reductions for one element type. Defined before inclusion: T the element; A what is accumulated; NAME(f) the function's name for this type;
- * IS_FLOAT 1 or 0. Along rows (inner = 1) sixteen accumulators run side by side, which is faster and rounds less than one; across rows, whole
- * blocks of columns are accumulated at once, in chunks whose sums are added up, so that the error grows with the chunk and not with n. */
+ * IS_FLOAT 1 or 0. Along rows (inner = 1) a vector of accumulators runs through each block, and across rows whole tiles of columns are accumulated
+ * at once in chunks; the sums of blocks and chunks are added up, so that the error grows with their size and not with n. */
 
-#define LANES 16
+#define SHORT 16
+#define BLOCK 4096
 #define COLUMNS 512
 #define CHUNK 128
 
@@ -12,22 +13,42 @@
 #define IS_NAN(x) 0
 #endif
 
-/* REDUCTION(name, initial, map of x, combination of a and b, finish of a over n): a function per reduction. */
-#define REDUCTION(name, initial, map, combine, finish) \
+#define PRAGMA(text) _Pragma(#text)
+
+/* How a reduction treats an element, joins two accumulators, and ends over n elements. */
+#define STEPS(name, map, combine, finish) \
   static inline A NAME(name##_map)(T x) { return (map); } \
   static inline A NAME(name##_join)(A a, A b) { return (combine); } \
-  static inline T NAME(name##_finish)(A a, int64_t n) { (void)n; return (T)(finish); } \
+  static inline T NAME(name##_finish)(A a, int64_t n) { (void)n; return (T)(finish); }
+
+/* The accumulator of a row, for reductions by + or *. */
+#define ROW(name, initial, op) \
   MULTIVERSION static A NAME(name##_row)(const T *restrict x, int64_t n) { \
-    A lanes[LANES]; \
-    for (int l = 0; l < LANES; ++l) lanes[l] = (A)(initial); \
-    int64_t i = 0; \
-    for (; i + LANES <= n; i += LANES) \
-      for (int l = 0; l < LANES; ++l) lanes[l] = NAME(name##_join)(lanes[l], NAME(name##_map)(x[i + l])); \
-    for (int l = 0; i < n; ++i, ++l) lanes[l] = NAME(name##_join)(lanes[l], NAME(name##_map)(x[i])); \
-    for (int width = LANES / 2; width; width /= 2) \
-      for (int l = 0; l < width; ++l) lanes[l] = NAME(name##_join)(lanes[l], lanes[l + width]); \
-    return lanes[0]; \
-  } \
+    A total = (A)(initial); \
+    for (int64_t i = 0; i < n; i += BLOCK) { \
+      A part = (A)(initial); \
+      int64_t end = n - i < BLOCK ? n : i + BLOCK; \
+      PRAGMA(omp simd reduction(op : part)) \
+      for (int64_t j = i; j < end; ++j) part = (A)(part op NAME(name##_map)(x[j])); \
+      total = (A)(total op part); \
+    } \
+    return total; \
+  }
+
+/* The same for the largest and the smallest; a NaN anywhere is the result. */
+#define ROW_EXTREME(name, initial, compare, kind) \
+  MULTIVERSION static A NAME(name##_row)(const T *restrict x, int64_t n) { \
+    T best = (T)(initial); \
+    int nan = 0; \
+    PRAGMA(omp simd reduction(kind : best) reduction(| : nan)) \
+    for (int64_t i = 0; i < n; ++i) { \
+      best = best compare x[i] ? best : x[i]; \
+      nan |= IS_NAN(x[i]); \
+    } \
+    return nan ? (A)NOT_A_NUMBER : (A)best; \
+  }
+
+#define BLOCKS(name, initial) \
   MULTIVERSION static void NAME(name##_columns)(const T *restrict x, A *restrict sums, int64_t n, int64_t inner, int64_t width) { \
     A part[COLUMNS]; \
     for (int64_t c = 0; c < width; ++c) sums[c] = (A)(initial); \
@@ -44,7 +65,10 @@
     A sums[COLUMNS]; \
     for (int64_t o = begin; o < end; ++o) { \
       if (inner == 1) { \
-        y[o] = NAME(name##_finish)(NAME(name##_row)(x + o * n, n), n); \
+        A a = (A)(initial); \
+        if (n > SHORT) a = NAME(name##_row)(x + o * n, n); \
+        else for (int64_t i = 0; i < n; ++i) a = NAME(name##_join)(a, NAME(name##_map)(x[o * n + i])); \
+        y[o] = NAME(name##_finish)(a, n); \
         continue; \
       } \
       for (int64_t c = 0; c < inner; c += COLUMNS) { \
@@ -55,20 +79,31 @@
     } \
   }
 
-REDUCTION(Sum, 0, (A)x, (A)(a + b), a)
-REDUCTION(Prod, 1, (A)x, (A)(a * b), a)
-REDUCTION(SumSquare, 0, (A)((A)x * (A)x), (A)(a + b), a)
-REDUCTION(L1, 0, (A)(x > 0 ? (A)x : (A)0 - (A)x), (A)(a + b), a)
+#define REDUCTION(name, initial, op, map, finish) \
+  STEPS(name, map, (A)(a op b), finish) \
+  ROW(name, initial, op) \
+  BLOCKS(name, initial)
+#define EXTREME(name, initial, compare, kind) \
+  STEPS(name, (A)x, (IS_NAN(a) || (T)a compare (T)b ? a : b), a) \
+  ROW_EXTREME(name, initial, compare, kind) \
+  BLOCKS(name, initial)
+
+REDUCTION(Sum, 0, +, (A)x, a)
+REDUCTION(Prod, 1, *, (A)x, a)
+REDUCTION(SumSquare, 0, +, (A)((A)x * (A)x), a)
+REDUCTION(L1, 0, +, (A)(x > 0 ? (A)x : (A)0 - (A)x), a)
 #if IS_FLOAT
-REDUCTION(Mean, 0, (A)x, (A)(a + b), a / (A)n)
-REDUCTION(L2, 0, (A)((A)x * (A)x), (A)(a + b), SQRT(a))
-REDUCTION(LogSum, 0, (A)x, (A)(a + b), LOG(a))
-REDUCTION(Max, -INFINITY, (A)x, (IS_NAN(a) ? a : a > b ? a : b), a)
-REDUCTION(Min, INFINITY, (A)x, (IS_NAN(a) ? a : a < b ? a : b), a)
+#define NOT_A_NUMBER NAN
+REDUCTION(Mean, 0, +, (A)x, a / (A)n)
+REDUCTION(L2, 0, +, (A)((A)x * (A)x), SQRT(a))
+REDUCTION(LogSum, 0, +, (A)x, LOG(a))
+EXTREME(Max, -INFINITY, >, max)
+EXTREME(Min, INFINITY, <, min)
 #else
 /* Sums of integers go through double where the result is no sum: a truncated mean, a root, a logarithm. */
-REDUCTION(Max, T_MIN, (A)x, ((T)a > (T)b ? a : b), a)
-REDUCTION(Min, T_MAX, (A)x, ((T)a < (T)b ? a : b), a)
+#define NOT_A_NUMBER 0
+EXTREME(Max, T_MIN, >, max)
+EXTREME(Min, T_MAX, <, min)
 #endif
 
 /* log(sum(exp(x - m))) + m: finite for any finite x, and for infinite m the infinity itself. */
@@ -118,24 +153,54 @@ static void NAME(Mean)(const void *data, void *result, int64_t begin, int64_t en
 #undef THROUGH_DOUBLE
 #endif
 
-static void NAME(arg)(const T *x, int64_t *y, int64_t begin, int64_t end, int64_t n, int64_t inner, bool last, bool smallest) {
-  for (int64_t o = begin; o < end; ++o)
-    for (int64_t c = 0; c < inner; ++c) {
-      const T *from = x + o * n * inner + c;
-      int64_t best = 0;
-      for (int64_t i = 1; i < n; ++i) {
-        T a = from[best * inner], b = from[i * inner];
-        bool better = smallest ? b < a : b > a, equal = a == b || (IS_NAN(a) && IS_NAN(b));
-        if ((better && !IS_NAN(a)) || (IS_NAN(b) && !IS_NAN(a)) || (last && equal)) best = i;
-      }
-      y[o * inner + c] = best;
+/* Along a row: the extreme is found first, and then where it stands. */
+static int64_t NAME(arg_row)(const T *x, int64_t n, bool last, bool smallest) {
+  T best = (T)(smallest ? NAME(Min_row)(x, n) : NAME(Max_row)(x, n));
+  int64_t i = last ? n - 1 : 0, step = last ? -1 : 1;
+  for (; i >= 0 && i < n; i += step)
+    if (x[i] == best || (IS_NAN(best) && IS_NAN(x[i]))) return i;
+  return 0;
+}
+
+/* Across rows, a tile of columns at once. */
+MULTIVERSION static void NAME(arg_columns)(const T *restrict x, int64_t *restrict y, int64_t n, int64_t inner, int64_t width, bool last, bool smallest) {
+  T best[COLUMNS];
+  int64_t at[COLUMNS];
+  for (int64_t c = 0; c < width; ++c) {
+    best[c] = x[c];
+    at[c] = 0;
+  }
+  for (int64_t i = 1; i < n; ++i)
+    for (int64_t c = 0; c < width; ++c) {
+      T a = best[c], b = x[i * inner + c];
+      int better = (smallest ? b < a : b > a) & !IS_NAN(a), missing = IS_NAN(b) & !IS_NAN(a), again = last & ((a == b) | (IS_NAN(a) & IS_NAN(b)));
+      int take = better | missing | again;
+      best[c] = take ? b : a;
+      at[c] = take ? i : at[c];
     }
+  for (int64_t c = 0; c < width; ++c) y[c] = at[c];
+}
+
+static void NAME(arg)(const T *x, int64_t *y, int64_t begin, int64_t end, int64_t n, int64_t inner, bool last, bool smallest) {
+  for (int64_t o = begin; o < end; ++o) {
+    if (inner == 1) y[o] = NAME(arg_row)(x + o * n, n, last, smallest);
+    for (int64_t c = 0; c < inner && inner > 1; c += COLUMNS)
+      NAME(arg_columns)(x + o * n * inner + c, y + o * inner + c, n, inner, inner - c < COLUMNS ? inner - c : COLUMNS, last, smallest);
+  }
 }
 static void NAME(argmax)(const void *x, int64_t *y, int64_t begin, int64_t end, int64_t n, int64_t inner, bool last) { NAME(arg)(x, y, begin, end, n, inner, last, false); }
 static void NAME(argmin)(const void *x, int64_t *y, int64_t begin, int64_t end, int64_t n, int64_t inner, bool last) { NAME(arg)(x, y, begin, end, n, inner, last, true); }
 
 #undef REDUCTION
-#undef LANES
+#undef EXTREME
+#undef NOT_A_NUMBER
+#undef STEPS
+#undef ROW
+#undef ROW_EXTREME
+#undef BLOCKS
+#undef PRAGMA
+#undef SHORT
+#undef BLOCK
 #undef COLUMNS
 #undef CHUNK
 #undef IS_NAN

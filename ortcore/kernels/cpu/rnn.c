@@ -6,7 +6,7 @@
 #include <ortcore/kernels/cpu/rnn.h>
 #include <string.h>
 
-enum { PANEL = 64, MULTIPLICATIONS_PER_THREAD = 1 << 17 };
+enum { PANEL = 64, MULTIPLICATIONS_PER_THREAD = 1 << 19 };
 
 int64_t rnn_scratch_count(const rnn_layer *l, int64_t steps, int64_t batch) {
   int64_t rows, states, width = rnn_padded(l->gates * l->hidden), projected, inputs, total;

@@ -2,35 +2,22 @@
  * a row makes the row NaN. */
 
 MULTIVERSION static T NAME(row_max)(const T *restrict x, int64_t n) {
-  T lanes[16];
-  for (int l = 0; l < 16; ++l) lanes[l] = -INFINITY;
-  int64_t i = 0;
-  for (; i + 16 <= n; i += 16)
-    for (int l = 0; l < 16; ++l) lanes[l] = lanes[l] > x[i + l] ? lanes[l] : x[i + l];
-  for (int l = 0; i < n; ++i, ++l) lanes[l] = lanes[l] > x[i] ? lanes[l] : x[i];
-  T m = lanes[0];
-  for (int l = 1; l < 16; ++l) m = m > lanes[l] ? m : lanes[l];
+  T m = -INFINITY;
+#pragma omp simd reduction(max : m)
+  for (int64_t i = 0; i < n; ++i) m = m > x[i] ? m : x[i];
   return m;
 }
 
 /* y = e^(x - m); returns the sum. */
 MULTIVERSION static T NAME(row_exp)(const T *x, T *y, int64_t n, T m) {
-  T lanes[16] = {0};
-  int64_t i = 0;
-  for (; i + 16 <= n; i += 16)
-    for (int l = 0; l < 16; ++l) {
-      T e = EXP(x[i + l] - m);
-      y[i + l] = e;
-      lanes[l] += e;
-    }
-  for (int l = 0; i < n; ++i, ++l) {
+  T sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < n; ++i) {
     T e = EXP(x[i] - m);
     y[i] = e;
-    lanes[l] += e;
+    sum += e;
   }
-  for (int width = 8; width; width /= 2)
-    for (int l = 0; l < width; ++l) lanes[l] += lanes[l + width];
-  return lanes[0];
+  return sum;
 }
 
 MULTIVERSION static void NAME(row_scale)(T *y, int64_t n, T factor) {
@@ -38,14 +25,10 @@ MULTIVERSION static void NAME(row_scale)(T *y, int64_t n, T factor) {
 }
 
 MULTIVERSION static T NAME(row_exp_sum)(const T *x, int64_t n, T m) {
-  T lanes[16] = {0};
-  int64_t i = 0;
-  for (; i + 16 <= n; i += 16)
-    for (int l = 0; l < 16; ++l) lanes[l] += EXP(x[i + l] - m);
-  for (int l = 0; i < n; ++i, ++l) lanes[l] += EXP(x[i] - m);
-  for (int width = 8; width; width /= 2)
-    for (int l = 0; l < width; ++l) lanes[l] += lanes[l + width];
-  return lanes[0];
+  T sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < n; ++i) sum += EXP(x[i] - m);
+  return sum;
 }
 
 MULTIVERSION static void NAME(row_subtract)(const T *x, T *y, int64_t n, T m, T log_sum) {
