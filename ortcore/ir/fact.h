@@ -5,6 +5,7 @@
 #ifndef ORTCORE_IR_FACT_H
 #define ORTCORE_IR_FACT_H
 
+#include <ortcore/base/checked.h>
 #include <ortcore/value/ort_value.h>
 
 /* >= 0: that many. DIM_UNKNOWN: anything. <= -2: a symbol; equal symbols are equal dims. */
@@ -40,7 +41,16 @@ bool fact_scalar_f64(const fact *f, double *out);           /* a known numeric c
 status axis_normalise(int64_t axis, int rank, const char *what, int *out) MUST_CHECK;
 /* numpy broadcasting of two shapes; unknown dims give unknown, 1 against a symbol gives the symbol. */
 status fact_broadcast(const fact *a, const fact *b, fact *out) MUST_CHECK;
-static inline dim dim_add(dim a, dim b) { return dim_known(a) && dim_known(b) ? a + b : b == 0 ? a : a == 0 ? b : DIM_UNKNOWN; }
-static inline dim dim_mul(dim a, dim b) { return dim_known(a) && dim_known(b) ? a * b : a == 1 ? b : b == 1 ? a : DIM_UNKNOWN; }
+/* What does not fit is unknown: a tensor of such dims is refused where it is made. */
+static inline dim dim_add(dim a, dim b) {
+  dim sum;
+  if (dim_known(a) && dim_known(b)) return checked_add(a, b, &sum) ? DIM_UNKNOWN : sum;
+  return b == 0 ? a : a == 0 ? b : DIM_UNKNOWN;
+}
+static inline dim dim_mul(dim a, dim b) {
+  dim product;
+  if (dim_known(a) && dim_known(b)) return checked_mul(a, b, &product) ? DIM_UNKNOWN : product;
+  return a == 1 ? b : b == 1 ? a : DIM_UNKNOWN;
+}
 
 #endif

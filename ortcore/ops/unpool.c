@@ -1,6 +1,7 @@
 /* MaxUnpool puts elements back where MaxPool found them; MaxRoiPool takes maxima over boxes. */
 #include "window_read.h"
 
+#include <ortcore/base/checked.h>
 #include <ortcore/base/half.h>
 #include <math.h>
 #include <string.h>
@@ -14,8 +15,14 @@ static status unpooled(const node *n, int rank, const dim *in, dim *out) {
   out[0] = in[0], out[1] = in[1];
   for (int i = 0; i < a.rank; ++i) {
     int axis = SPATIAL - a.rank + i;
-    out[2 + i] = dim_known(in[2 + i]) ? (in[2 + i] - 1) * a.stride[axis] + a.kernel[axis] - a.begin[axis] - a.end[axis] : DIM_UNKNOWN;
-    if (dim_known(in[2 + i]) && out[2 + i] < 0) return ERROR(INVALID_ARGUMENT, "attribute 'pads' is larger than the image on spatial axis %d", i);
+    out[2 + i] = DIM_UNKNOWN;
+    if (!dim_known(in[2 + i])) continue;
+    int64_t size;
+    if (checked_mul(in[2 + i] - 1, a.stride[axis], &size) || checked_add(size, a.kernel[axis], &size) || checked_sub(size, a.begin[axis], &size) ||
+        checked_sub(size, a.end[axis], &size))
+      return ERROR(INVALID_ARGUMENT, "the image that was pooled would be too large on spatial axis %d", i);
+    out[2 + i] = size;
+    if (size < 0) return ERROR(INVALID_ARGUMENT, "attribute 'pads' is larger than the image on spatial axis %d", i);
   }
   return OK;
 }

@@ -102,8 +102,7 @@ status window_slide(const window_attrs *a, const dim *in, dim *out, window *w) {
   memcpy(w->dilation, a->dilation, sizeof w->dilation);
   int64_t taps = 1;
   for (int axis = 0; axis < SPATIAL; ++axis) {
-    taps *= a->kernel[axis];
-    if (taps > TAPS_MAX || a->kernel[axis] > TAPS_MAX) return ERROR(INVALID_ARGUMENT, "the window has more than %d taps", TAPS_MAX);
+    if (a->kernel[axis] > TAPS_MAX || (taps *= a->kernel[axis]) > TAPS_MAX) return ERROR(INVALID_ARGUMENT, "the window has more than %d taps", TAPS_MAX);
     int own = axis - (SPATIAL - a->rank);
     w->in[axis] = w->out[axis] = 1;
     if (own < 0) continue;
