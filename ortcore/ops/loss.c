@@ -40,7 +40,8 @@ static status check_shapes(const tensor *x, const tensor *target, const tensor *
     return ERROR(INVALID_ARGUMENT, "the scores have shape %s and the labels %s, expected [N, C, ...] and [N, ...]", dims_format(a, sizeof a, x->rank, x->dims),
                  dims_format(b, sizeof b, target->rank, target->dims));
   }
-  if (weight && weight->count != x->dims[1]) return ERROR(INVALID_ARGUMENT, "there are %lld weights for %lld classes", (long long)weight->count, (long long)x->dims[1]);
+  if (weight && weight->count != x->dims[1])
+    return ERROR(INVALID_ARGUMENT, "there are %lld weights for %lld classes", (long long)weight->count, (long long)x->dims[1]);
   return OK;
 }
 
@@ -66,7 +67,8 @@ static status gather_loss(kernel_ctx *k, const tensor *log_p, const tensor *targ
     int64_t label = integer_at(target, i);
     double w = 0, loss = 0;
     if (!ignores || label != ignored) {
-      if (label < 0 || label >= classes) return ERROR(INVALID_ARGUMENT, "label %lld at %lld is none of the %lld classes, and not 'ignore_index'", (long long)label, (long long)i, (long long)classes);
+      if (label < 0 || label >= classes)
+        return ERROR(INVALID_ARGUMENT, "label %lld at %lld is none of the %lld classes, and not 'ignore_index'", (long long)label, (long long)i, (long long)classes);
       w = weight ? get(weight, label) : 1;
       loss = -w * get(log_p, i / inner * classes * inner + label * inner + i % inner);
     }

@@ -54,7 +54,8 @@ static status read_activations(const node *n, rnn_params *p) {
   int64_t count, alpha_count, beta_count, alpha = 0, beta = 0, needed = p->layer.directions * p->def->functions;
   const text *names = attr_strings(n, "activations", &count);
   const float *alphas = attr_floats(n, "activation_alpha", &alpha_count), *betas = attr_floats(n, "activation_beta", &beta_count);
-  if (count && count != needed) return ERROR(INVALID_ARGUMENT, "attribute 'activations' has %lld names, but %s with %d direction(s) takes %lld", (long long)count, n->op_type, p->layer.directions, (long long)needed);
+  if (count && count != needed)
+    return ERROR(INVALID_ARGUMENT, "attribute 'activations' has %lld names, but %s with %d direction(s) takes %lld", (long long)count, n->op_type, p->layer.directions, (long long)needed);
   for (int64_t i = 0; i < needed; ++i) {
     rnn_activation *a = &p->layer.activations[i / p->def->functions][i % p->def->functions];
     TRY(find_function(count ? names[i].data : p->def->defaults[i % p->def->functions], a));
@@ -252,7 +253,8 @@ static status check_lengths(const tensor *lengths, int64_t batch, int64_t steps)
   TRY(check_shape(lengths, "sequence_lens", 1, &batch));
   for (int64_t i = 0; i < batch; ++i) {
     int32_t length = ((const int32_t *)lengths->data)[i];
-    if (length < 0 || length > steps) return ERROR(INVALID_ARGUMENT, "input 'sequence_lens' has %d at %lld, but X has %lld steps", length, (long long)i, (long long)steps);
+    if (length < 0 || length > steps)
+      return ERROR(INVALID_ARGUMENT, "input 'sequence_lens' has %d at %lld, but X has %lld steps", length, (long long)i, (long long)steps);
   }
   return OK;
 }
@@ -276,7 +278,8 @@ static status rnn_run_node(kernel_ctx *k) {
   if (!p->packed) TRY(load_weights(&a, p, &layer, k->in, k->in_count));
   if (k->in[0]->rank != 3) return ERROR(INVALID_ARGUMENT, "input 'X' must have rank 3 (steps, batch, inputs), but has rank %d", k->in[0]->rank);
   int64_t steps = k->in[0]->dims[p->layout ? 1 : 0], batch = k->in[0]->dims[p->layout ? 0 : 1], n = layer.hidden, d = layer.directions;
-  if (k->in[0]->dims[2] != layer.inputs) return ERROR(INVALID_ARGUMENT, "input 'X' has %lld numbers a step, but 'W' takes %lld", (long long)k->in[0]->dims[2], (long long)layer.inputs);
+  if (k->in[0]->dims[2] != layer.inputs)
+    return ERROR(INVALID_ARGUMENT, "input 'X' has %lld numbers a step, but 'W' takes %lld", (long long)k->in[0]->dims[2], (long long)layer.inputs);
   int64_t state_dims[3] = {p->layout ? batch : d, p->layout ? d : batch, n};
   const tensor *lengths = input_at(k->in, k->in_count, at->lengths);
   if (lengths) TRY(check_lengths(lengths, batch, steps));
@@ -300,7 +303,8 @@ static status rnn_run_node(kernel_ctx *k) {
   int64_t count = rnn_scratch_count(&layer, steps, batch);
   size_t bytes;
   void *scratch;
-  if (!dtype_bytes(type, count, &bytes)) return ERROR(INVALID_ARGUMENT, "%lld steps of %lld sequences with %lld hidden units are too large", (long long)steps, (long long)batch, (long long)n);
+  if (!dtype_bytes(type, count, &bytes))
+    return ERROR(INVALID_ARGUMENT, "%lld steps of %lld sequences with %lld hidden units are too large", (long long)steps, (long long)batch, (long long)n);
   TRY(kernel_scratch(k, bytes, &scratch));
   if (type == ORTC_DOUBLE) rnn_run_f64(&run, k->threads, scratch);
   else rnn_run_f32(&run, k->threads, scratch);

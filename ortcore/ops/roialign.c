@@ -93,7 +93,8 @@ static status find_regions(kernel_ctx *k, const tensor *rois, roi_work *w) {
     region *at = &w->regions[r];
     TRY(read_region(p, rois, r, at));
     taps += p->height * at->rows + p->width * at->columns;
-    if (taps > INT32_MAX) return ERROR(INVALID_ARGUMENT, "the regions take more than %d samples along their sides: set 'sampling_ratio', or see that 'spatial_scale' fits", INT32_MAX);
+    if (taps > INT32_MAX)
+      return ERROR(INVALID_ARGUMENT, "the regions take more than %d samples along their sides: set 'sampling_ratio', or see that 'spatial_scale' fits", INT32_MAX);
   }
   TRY(kernel_scratch(k, (size_t)taps * sizeof(axis_tap), &memory));
   axis_tap *next = memory;

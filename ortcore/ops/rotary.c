@@ -47,7 +47,8 @@ static void rotary_range(void *context, int64_t begin, int64_t end) {
 
 static status find_sizes(kernel_ctx *k, const tensor *x, const tensor *cache, rotary_work *w, int64_t *out_batch) {
   int64_t rotated = attr_int_or(k->node, "rotary_embedding_dim", 0), heads = attr_int_or(k->node, "num_heads", 0);
-  if (x->rank != 3 && x->rank != 4) return ERROR(INVALID_ARGUMENT, "the input has rank %d, expected 3 (batch, steps, hidden) or 4 (batch, heads, steps, size)", x->rank);
+  if (x->rank != 3 && x->rank != 4)
+    return ERROR(INVALID_ARGUMENT, "the input has rank %d, expected 3 (batch, steps, hidden) or 4 (batch, heads, steps, size)", x->rank);
   *out_batch = x->dims[0];
   w->steps = x->dims[x->rank - 2];
   if (x->rank == 4) {
@@ -58,7 +59,8 @@ static status find_sizes(kernel_ctx *k, const tensor *x, const tensor *cache, ro
   } else {
     int64_t size = heads ? 0 : rotated ? rotated : 2 * (cache->rank ? cache->dims[cache->rank - 1] : 0);
     if (!heads && size > 0 && x->dims[2] % size == 0) heads = x->dims[2] / size;
-    if (heads < 1 || x->dims[2] % heads) return ERROR(INVALID_ARGUMENT, "attribute 'num_heads' is %lld, which must divide the input's last dim %lld", (long long)heads, (long long)x->dims[2]);
+    if (heads < 1 || x->dims[2] % heads)
+      return ERROR(INVALID_ARGUMENT, "attribute 'num_heads' is %lld, which must divide the input's last dim %lld", (long long)heads, (long long)x->dims[2]);
     w->heads = heads;
     w->size = x->dims[2] / heads;
     w->step_stride = x->dims[2];
@@ -67,7 +69,8 @@ static status find_sizes(kernel_ctx *k, const tensor *x, const tensor *cache, ro
   w->batch_stride = w->heads * w->steps * w->size;
   rotated = rotated ? rotated : w->size;
   w->half = rotated / 2;
-  if (rotated % 2 || rotated > w->size) return ERROR(INVALID_ARGUMENT, "attribute 'rotary_embedding_dim' is %lld, expected an even number up to the heads' size %lld", (long long)rotated, (long long)w->size);
+  if (rotated % 2 || rotated > w->size)
+    return ERROR(INVALID_ARGUMENT, "attribute 'rotary_embedding_dim' is %lld, expected an even number up to the heads' size %lld", (long long)rotated, (long long)w->size);
   return OK;
 }
 
@@ -77,7 +80,8 @@ static status check_positions(const rotary_work *w, const tensor *ids, const ten
   if (cos->count != sin->count || (w->half && cos->count % w->half) || (cos->rank && cos->dims[cos->rank - 1] != w->half))
     return ERROR(INVALID_ARGUMENT, "the cosine and sine caches must both have %lld numbers in a row", (long long)w->half);
   if (!ids) return rows >= places ? OK : ERROR(INVALID_ARGUMENT, "the caches have %lld rows, but there are %lld places and no 'position_ids'", (long long)rows, (long long)places);
-  if (!w->ids_are_offset && ids->count != places) return ERROR(INVALID_ARGUMENT, "'position_ids' has %lld elements, expected %lld", (long long)ids->count, (long long)places);
+  if (!w->ids_are_offset && ids->count != places)
+    return ERROR(INVALID_ARGUMENT, "'position_ids' has %lld elements, expected %lld", (long long)ids->count, (long long)places);
   for (int64_t i = 0; i < ids->count; ++i) {
     int64_t first = w->ids[i], last;
     if (__builtin_add_overflow(first, w->ids_are_offset ? w->steps - 1 : 0, &last) || first < 0 || last >= rows)

@@ -175,14 +175,18 @@ static status stft_run(kernel_ctx *k) {
   TRY(float_input(k, 0, &copies[0], &t.x));
   TRY(float_input(k, 2, &copies[1], &t.window));
   TRY(scalar_input(k->in[1], "frame_step", &t.step));
-  if (t.x->rank != 3 || (t.x->dims[2] != 1 && t.x->dims[2] != 2)) return ERROR(INVALID_ARGUMENT, "'signal' must have shape [batch, length, 1] (real) or [batch, length, 2] (complex)");
+  if (t.x->rank != 3 || (t.x->dims[2] != 1 && t.x->dims[2] != 2))
+    return ERROR(INVALID_ARGUMENT, "'signal' must have shape [batch, length, 1] (real) or [batch, length, 2] (complex)");
   int64_t n = t.window ? t.window->count : t.x->dims[1];
   if (kernel_in(k, 3)) TRY(scalar_input(k->in[3], "frame_length", &n));
-  if (t.step < 1 || n < 1) return ERROR(INVALID_ARGUMENT, "'frame_step' is %lld and the frame length %lld; both must be positive", (long long)t.step, (long long)n);
-  if (t.window && t.window->count != n) return ERROR(INVALID_ARGUMENT, "'window' has %lld elements, but frames have %lld", (long long)t.window->count, (long long)n);
+  if (t.step < 1 || n < 1)
+    return ERROR(INVALID_ARGUMENT, "'frame_step' is %lld and the frame length %lld; both must be positive", (long long)t.step, (long long)n);
+  if (t.window && t.window->count != n)
+    return ERROR(INVALID_ARGUMENT, "'window' has %lld elements, but frames have %lld", (long long)t.window->count, (long long)n);
   t.in_length = t.x->dims[1];
   t.in_parts = t.x->dims[2];
-  if (onesided && t.in_parts == 2) return ERROR(INVALID_ARGUMENT, "attribute 'onesided' is 1, but a complex signal has no one-sided spectrum: set it to 0");
+  if (onesided && t.in_parts == 2)
+    return ERROR(INVALID_ARGUMENT, "attribute 'onesided' is 1, but a complex signal has no one-sided spectrum: set it to 0");
   t.steps = n <= t.in_length ? (t.in_length - n) / t.step + 1 : 0;
   t.out_length = onesided ? n / 2 + 1 : n;
   t.lines = t.x->dims[0] * t.steps;

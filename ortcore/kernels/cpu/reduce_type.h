@@ -188,8 +188,12 @@ static void NAME(arg)(const T *x, int64_t *y, int64_t begin, int64_t end, int64_
       NAME(arg_columns)(x + o * n * inner + c, y + o * inner + c, n, inner, inner - c < COLUMNS ? inner - c : COLUMNS, last, smallest);
   }
 }
-static void NAME(argmax)(const void *x, int64_t *y, int64_t begin, int64_t end, int64_t n, int64_t inner, bool last) { NAME(arg)(x, y, begin, end, n, inner, last, false); }
-static void NAME(argmin)(const void *x, int64_t *y, int64_t begin, int64_t end, int64_t n, int64_t inner, bool last) { NAME(arg)(x, y, begin, end, n, inner, last, true); }
+static void NAME(argmax)(const void *x, int64_t *y, int64_t begin, int64_t end, int64_t n, int64_t inner, bool last) {
+  NAME(arg)(x, y, begin, end, n, inner, last, false);
+}
+static void NAME(argmin)(const void *x, int64_t *y, int64_t begin, int64_t end, int64_t n, int64_t inner, bool last) {
+  NAME(arg)(x, y, begin, end, n, inner, last, true);
+}
 
 #undef REDUCTION
 #undef EXTREME
