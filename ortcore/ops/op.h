@@ -105,8 +105,7 @@ static inline bool kernel_cancelled(const kernel_ctx *k) { return k->services->c
 
 enum op_flags {
   OP_VIEW = 1,                 /* output 0 is input 0's elements, unchanged and in order: Reshape, Identity, Squeeze... */
-  OP_LAYOUT_ANY = 2,           /* elementwise: works on the elements in memory order when all tensors have one layout and equal dims */
-  OP_CHANNELS_LAST = 4,        /* run understands channels-last inputs 0 and gives a channels-last output 0 */
+  OP_LAYOUT_ANY = 2,           /* elementwise: the channels-last pass may turn the dims of all its tensors alike */
   OP_NONDETERMINISTIC = 8,     /* random: never folded */
   OP_SUBGRAPHS = 16,           /* If, Loop, Scan: executed by exec/control.c, `run` is NULL */
   OP_VALUES = 32,              /* reads or writes sequences, maps or optionals */
