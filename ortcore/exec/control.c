@@ -120,6 +120,12 @@ static status deliver(exec_step *e, int32_t i, target *t) {
   return s;
 }
 
+static status deliver_stack(exec_step *e, stack *s, int32_t output) {
+  int32_t v = output < e->k.out_count ? e->source->out[output] : NO_VALUE;
+  if (v != NO_VALUE && e->owner->shapes->slots[v].known) stack_assume(s, &e->owner->shapes->slots[v].view);
+  return stack_deliver(s, &e->k, output);
+}
+
 /* ---- If ---------------------------------------------------------------------------------------------------------------- */
 
 static status read_bool(const tensor *t, const char *what, bool *out) {
@@ -276,7 +282,7 @@ static status run_loop(exec_step *e) {
   for (int32_t k = 0; !s && k < l.stack_count; ++k) stack_init(&l.stacks[k], &g->values[g->outputs[1 + l.carried_count + k]].fact, 0, false);
   if (!s) s = loop_iterate(&l, e, trips, condition);
   for (int32_t c = 0; !s && c < l.carried_count; ++c) s = carried_deliver(e, c, &l.carried[c]);
-  for (int32_t k = 0; !s && k < l.stack_count; ++k) s = stack_deliver(&l.stacks[k], &e->k, l.carried_count + k);
+  for (int32_t k = 0; !s && k < l.stack_count; ++k) s = deliver_stack(e, &l.stacks[k], l.carried_count + k);
   loop_deinit(&l);
   return s;
 }
@@ -353,7 +359,7 @@ static status run_scan(exec_step *e) {
   if (!s) s = scan_init_outputs(&x, e);
   if (!s) s = scan_iterate(&x, e);
   for (int32_t c = 0; !s && c < l->carried_count; ++c) s = carried_deliver(e, c, &l->carried[c]);
-  for (int32_t k = 0; !s && k < l->stack_count; ++k) s = stack_deliver(&l->stacks[k], &e->k, l->carried_count + k);
+  for (int32_t k = 0; !s && k < l->stack_count; ++k) s = deliver_stack(e, &l->stacks[k], l->carried_count + k);
   for (int32_t k = 0; x.slicers && k < x.scan_count; ++k) slicer_deinit(&x.slicers[k]);
   mem_free(x.slicers);
   loop_deinit(l);

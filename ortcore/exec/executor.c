@@ -54,6 +54,7 @@ static status place_outputs(frame *f, target *targets) {
     TRY(target_resolve(t, f->env, &f->slots[v].view, &memory));
     t->placed = true;
     frame_set(f, v, memory, NULL);
+    if (t->kind == TARGET_CALLBACK) TRY(overlap_check_target(f, f->feed_count, f->feeds, targets, (int32_t)(t - targets)));
   }
   return OK;
 }
@@ -295,6 +296,7 @@ status executor_run(frame *f, run_env *env, int32_t feed_count, feed *feeds, tar
   f->env = env;
   f->targets = targets;
   f->feeds = feeds;
+  f->feed_count = feed_count;
   status s = run(f, env, feed_count, feeds, targets);
   if (s) drop_results(f, targets);
   frame_clear(f);

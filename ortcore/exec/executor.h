@@ -11,6 +11,7 @@ extern const kernel_services executor_services;
 /* Runs If, Loop and Scan (exec/control.c). */
 status control_run(exec_step *e) MUST_CHECK;
 /* Refuses bound memory that the run would read after writing it, naming both sides (exec/overlap.c). */
+status overlap_check_target(const frame *f, int32_t feed_count, const feed *feeds, const target *targets, int32_t output) MUST_CHECK;
 status overlap_check(const frame *f, int32_t feed_count, const feed *feeds, const target *targets) MUST_CHECK;
 /* What can be said of a result of this type and shape before anything is written: the caller's buffer fits. */
 status target_check(const target *t, const tensor *need) MUST_CHECK;

@@ -87,6 +87,7 @@ struct frame {
   run_env *env;                                             /* of the run in progress */
   target *targets;
   const feed *feeds;
+  int32_t feed_count;
   buffer *scratch[16];                                      /* of the step in progress */
   int32_t scratch_count;
   frame **children;                                         /* idle frames of subplans, one a subplan */

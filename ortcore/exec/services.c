@@ -42,6 +42,7 @@ static status service_output(kernel_ctx *k, int32_t i, int rank, const int64_t *
   TRY(target_resolve(t ? t : &engine, f->env, &s->view, &memory));
   if (t) t->placed = true;
   frame_set(f, v, memory, NULL);
+  if (t && t->kind == TARGET_CALLBACK) TRY(overlap_check_target(f, f->feed_count, f->feeds, f->targets, (int32_t)(t - f->targets)));
   *out = &s->view;
   return OK;
 }

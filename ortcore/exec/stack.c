@@ -81,6 +81,14 @@ static void empty_shape(stack *s) {
   for (int d = 0; d < s->first.rank; ++d) s->first.dims[d] = dim_known(s->element->dims[d]) ? s->element->dims[d] : 0;
 }
 
+void stack_assume(stack *s, const tensor *planned) {
+  int axis = (int)(s->axis < 0 ? s->axis + planned->rank : s->axis);
+  if (s->first.rank >= 0 || planned->rank < 1 || axis < 0 || axis >= planned->rank) return;
+  s->first = (tensor){.type = planned->type, .rank = planned->rank - 1};
+  for (int d = 0, to = 0; d < planned->rank; ++d)
+    if (d != axis) s->first.dims[to++] = planned->dims[d];
+}
+
 status stack_deliver(stack *s, kernel_ctx *k, int32_t output) {
   if (s->first.rank < 0) empty_shape(s);
   int rank = s->first.rank + 1, axis;

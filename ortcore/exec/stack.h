@@ -30,6 +30,8 @@ typedef struct stack {
 void stack_init(stack *s, const fact *element, int64_t axis, bool reversed);
 /* Copies it. `expected` results are made room for, if that is known (>= 0). */
 status stack_push(stack *s, const tensor *t, int64_t expected) MUST_CHECK;
+/* Without results the stacked tensor has the shape that the plan inferred for it. */
+void stack_assume(stack *s, const tensor *planned);
 status stack_deliver(stack *s, kernel_ctx *k, int32_t output) MUST_CHECK;
 void stack_deinit(stack *s);
 

@@ -35,6 +35,7 @@ static status resolve_callback(target *t, tensor *where) {
   if (code || (!data && bytes))
     return ERROR(FAIL, "the allocator bound to output '%s' gave no memory for %zu bytes (it returned %d)", t->name, bytes, code);
   where->data = data;
+  t->view = *where;
   return OK;
 }
 

@@ -72,7 +72,31 @@ static void drop_output(bound_output *o) {
   if (before.release) before.release(before.user);
 }
 
-static status check_output(const session_io *io, const bound_output *how) {
+static bool lies_in(const ortc_value *v, const char *begin, const char *end) {
+  if (!v) return false;
+  switch (v->kind) {
+    case ORTC_VALUE_TENSOR: return (const char *)v->view.data < end && begin < (const char *)v->view.data + tensor_bytes(&v->view);
+    case ORTC_VALUE_SEQUENCE:
+      for (int64_t i = 0; i < v->item_count; ++i)
+        if (lies_in(v->items[i], begin, end)) return true;
+      return false;
+    case ORTC_VALUE_MAP: return lies_in(v->keys, begin, end) || lies_in(v->values, begin, end);
+    default: return false;
+  }
+}
+
+/* Memory that the caller lent as weights is read by every run. */
+static status check_weights(const ortc_session *s, const char *name, const bound_output *how) {
+  const char *begin = how->kind == TARGET_CAPACITY ? how->data : how->value->view.data;
+  size_t bytes = how->kind == TARGET_CAPACITY ? how->capacity : tensor_bytes(&how->value->view);
+  for (size_t i = 0; bytes && i < s->options->initializer_count; ++i)
+    if (lies_in(s->options->initializers[i].value, begin, begin + bytes))
+      return ERROR(INVALID_ARGUMENT, "output '%s' is bound to memory that initializer '%s' lies in, which every run reads; bind a buffer of its own", name,
+                   s->options->initializers[i].name);
+  return OK;
+}
+
+static status check_output(const ortc_session *s, const session_io *io, const bound_output *how) {
   const char *name = io->info.name;
   if (how->kind == TARGET_ENGINE) {
     if (!memory_info_is_host(&how->info))
@@ -82,6 +106,7 @@ static status check_output(const session_io *io, const bound_output *how) {
   if (io->declared.kind != KIND_TENSOR) return ERROR(INVALID_ARGUMENT, "output '%s' is %s; only tensors can be written into a buffer", name, io->info.type);
   if (io->declared.type == ORTC_STRING && how->kind != TARGET_BUFFER)
     return ERROR(INVALID_ARGUMENT, "output '%s' holds strings, which cannot be written into raw memory; bind it by device", name);
+  if (how->kind == TARGET_CAPACITY) return check_weights(s, name, how);
   if (how->kind != TARGET_BUFFER) return OK;
   TRY(check_host(how->value, "output", name));
   if (how->value->kind != ORTC_VALUE_TENSOR) return ERROR(INVALID_ARGUMENT, "output '%s' must be bound to a dense tensor", name);
@@ -90,13 +115,13 @@ static status check_output(const session_io *io, const bound_output *how) {
   if (how->value->view.type != io->declared.type)
     return ERROR(INVALID_ARGUMENT, "Unexpected output data type for '%s'. Actual: (tensor(%s)) , expected: (%s); bind a buffer of that type", name,
                  dtype_name(how->value->view.type), io->info.type);
-  return OK;
+  return check_weights(s, name, how);
 }
 
 status binding_bind_output(ortc_binding *b, const char *name, const bound_output *how) {
   const session_io *io;
   TRY(session_find_output(b->session, name, &io));
-  TRY(check_output(io, how));
+  TRY(check_output(b->session, io, how));
   bound_output *o = &b->outputs[io->index];
   if (o->kind == TARGET_NONE) b->order[b->order_count++] = io->index;
   bound_output before = *o;
@@ -112,9 +137,17 @@ void binding_clear_outputs(ortc_binding *b) {
 
 /* ---- Running -------------------------------------------------------------------------------------------------------------------- */
 
-static bool is_fed(const ortc_binding *b, const buffer *memory) {
+/* Memory of an earlier result has become an input, or another output's, by whatever view of it. */
+static bool is_taken(const ortc_binding *b, const bound_output *own) {
+  const char *begin = own->value->view.data, *end = begin + tensor_bytes(&own->value->view);
   for (int32_t i = 0; i < b->session->feed_count; ++i)
-    if (b->inputs[i] && b->inputs[i]->memory == memory) return true;
+    if (lies_in(b->inputs[i], begin, end)) return true;
+  for (int32_t o = 0; o < b->session->target_count; ++o) {
+    const bound_output *other = &b->outputs[o];
+    if (other == own) continue;
+    if (other->kind == TARGET_CAPACITY && (const char *)other->data < end && begin < (const char *)other->data + other->capacity) return true;
+    if ((other->kind == TARGET_BUFFER || other->kind == TARGET_ENGINE) && lies_in(other->value, begin, end)) return true;
+  }
   return false;
 }
 
@@ -137,7 +170,7 @@ static void set_target(const ortc_binding *b, const bound_output *o, const sessi
       t->user = o->user;
       break;
     case TARGET_ENGINE:
-      if (o->value && o->value->kind == ORTC_VALUE_TENSOR && o->value->memory && !is_fed(b, o->value->memory)) {
+      if (o->value && o->value->kind == ORTC_VALUE_TENSOR && o->value->memory && !is_taken(b, o)) {
         t->view = o->value->view;
         t->memory = o->value->memory;
       }
@@ -167,7 +200,7 @@ static status keep_result(bound_output *o, target *t) {
   return OK;
 }
 
-status binding_run(ortc_binding *b, const ortc_run_options *options) {
+static status run_bound(ortc_binding *b, const ortc_run_options *options) {
   ortc_session *s = b->session;
   if (!b->order_count) return ERROR(INVALID_ARGUMENT, "At least one output should be requested: bind the outputs you want before the run");
   for (int32_t i = 0; i < s->feed_count; ++i) b->feeds[i] = b->inputs[i] ? feed_of_value(b->inputs[i]) : (feed){0};
@@ -180,5 +213,13 @@ status binding_run(ortc_binding *b, const ortc_run_options *options) {
     buffer_release(b->targets[o].result_memory);
     ort_value_release(b->targets[o].object);
   }
+  return result;
+}
+
+status binding_run(ortc_binding *b, const ortc_run_options *options) {
+  if (b->running) return ERROR(INVALID_ARGUMENT, "this binding is running already: an output allocator must not run it, nor may two threads share it");
+  b->running = true;
+  status result = run_bound(b, options);
+  b->running = false;
   return result;
 }

@@ -22,6 +22,7 @@ struct ortc_binding {
   ortc_value **inputs;                                      /* by graph input; NULL: not bound */
   bound_output *outputs;                                    /* by graph output */
   int32_t order_count, *order;                              /* graph outputs in the order in which they were first bound */
+  _Atomic bool running;
   uint64_t copied;                                          /* bytes of snapshots since the latest run */
   feed *feeds;                                              /* room for a run's arguments */
   target *targets;

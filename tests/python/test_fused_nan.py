@@ -1,9 +1,10 @@
 """Fusing an activation into a product or a convolution changes nothing for NaN and infinities (docs/differences.md names the two that do)."""
 
 import numpy as np
-import ortcore as ort
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+
+import ortcore as ort
 
 ACTIVATIONS = ["LeakyRelu", "Sigmoid", "Tanh", "HardSwish", "Elu"]
 
