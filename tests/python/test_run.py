@@ -266,7 +266,11 @@ def test_async_survives_a_callback_that_raises(session, capsys):
     session.run_async(None, {"a": A, "b": B}, callback, None)
     assert done.wait(10)
     assert run_async(session, {"a": A, "b": B})[2] == ""
-    assert "boom" in capsys.readouterr().err
+    printed, deadline = "", time.monotonic() + 10              # the thread prints after the callback has returned
+    while "boom" not in printed and time.monotonic() < deadline:
+        printed += capsys.readouterr().err
+        time.sleep(0.01)
+    assert "boom" in printed
 
 
 def test_termination():
