@@ -72,15 +72,14 @@ void ortc_binding_clear_outputs(ortc_binding *binding) {
   if (binding) binding_clear_outputs(binding);
 }
 
-/* A run on the CPU has finished when it returns: there is nothing to wait for. */
 ortc_status *ortc_binding_synchronize_inputs(ortc_binding *binding) {
   NEEDS(binding);
-  return OK;
+  return stream_synchronise(binding->work);
 }
 
 ortc_status *ortc_binding_synchronize_outputs(ortc_binding *binding) {
   NEEDS(binding);
-  return OK;
+  return stream_synchronise(binding->work);
 }
 
 size_t ortc_binding_get_output_count(const ortc_binding *binding) { return binding ? (size_t)binding->order_count : 0; }

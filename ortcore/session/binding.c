@@ -18,6 +18,11 @@ status binding_create(ortc_session *s, ortc_binding **out) {
     binding_release(b);
     return status_out_of_memory();
   }
+  status failed = stream_create(device_cpu(), &b->work);
+  if (failed) {
+    binding_release(b);
+    return failed;
+  }
   *out = b;
   return OK;
 }
@@ -31,6 +36,7 @@ void binding_release(ortc_binding *b) {
   mem_free(b->order);
   mem_free(b->feeds);
   mem_free(b->targets);
+  stream_release(b->work);
   session_release(b->session);
   mem_free(b);
 }

@@ -2,6 +2,7 @@
 #ifndef ORTCORE_SESSION_BINDING_H
 #define ORTCORE_SESSION_BINDING_H
 
+#include <ortcore/device/device.h>
 #include <ortcore/session/session.h>
 
 /* How one output is bound, and what it was after the latest run. */
@@ -19,6 +20,7 @@ typedef struct bound_output {
 
 struct ortc_binding {
   ortc_session *session;
+  stream *work;                                             /* of the session's device, fixed when the binding is made */
   ortc_value **inputs;                                      /* by graph input; NULL: not bound */
   bound_output *outputs;                                    /* by graph output */
   int32_t order_count, *order;                              /* graph outputs in the order in which they were first bound */

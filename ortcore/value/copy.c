@@ -1,5 +1,5 @@
 /* What is done to whole values: copies, other shapes, their names in messages. */
-#include <ortcore/device/copy.h>
+#include <ortcore/device/device.h>
 #include <ortcore/device/memory_info.h>
 #include <ortcore/value/ort_value.h>
 

@@ -1,0 +1,42 @@
+#include <ortcore/device/device.h>
+#include <stdatomic.h>
+
+/* The CPU first, then what plugins bring; readers see only entries that are complete. */
+#define MOST_DEVICES 32
+static const device *registered[MOST_DEVICES];
+static _Atomic int registered_count;
+
+bool device_register(const device *d) {
+  int at = atomic_load(&registered_count);
+  if (at == MOST_DEVICES) return false;
+  registered[at] = d;
+  atomic_store_explicit(&registered_count, at + 1, memory_order_release);
+  return true;
+}
+
+const device *device_of(const ortc_memory_info *info) {
+  if (memory_info_is_host(info)) return device_cpu();
+  int count = atomic_load_explicit(&registered_count, memory_order_acquire);
+  for (int i = 0; i < count; ++i)
+    if (registered[i]->vtable->serves(registered[i], info)) return registered[i];
+  return NULL;
+}
+
+void stream_release(stream *s) {
+  if (s) s->owner->vtable->stream_release(s);
+}
+
+void event_release(event *e) {
+  if (e) e->owner->vtable->event_release(e);
+}
+
+status device_copy(const ortc_memory_info *to_info, void *to, const ortc_memory_info *from_info, const void *from, size_t bytes) {
+  if (bytes == 0) return OK;
+  const device *reader = device_of(from_info), *writer = device_of(to_info);
+  /* The device that is not the host knows the way. */
+  const device *with = writer == device_cpu() ? reader : writer;
+  if (!reader || !writer || !with)
+    return ERROR(NOT_IMPLEMENTED, "copy: no provider that is loaded can copy from %s:%d to %s:%d", memory_info_device_name(from_info), from_info->device_id,
+                 memory_info_device_name(to_info), to_info->device_id);
+  return with->vtable->copy(with, NULL, (memory_place){to_info, to}, (memory_place){from_info, (void *)(uintptr_t)from}, bytes);
+}

@@ -1,0 +1,52 @@
+/* Devices behind one vtable: memory, streams, events, copies; nothing of nodes. The CPU is one; a provider's plugin registers its own.
+ *
+ * A stream is work in order. What is enqueued on it may still be running when the call returns; stream_synchronise waits for all of it, and
+ * an event lets one stream wait for a point in another without the host waiting. On the CPU work is done when its call returns. */
+#ifndef ORTCORE_DEVICE_DEVICE_H
+#define ORTCORE_DEVICE_DEVICE_H
+
+#include <ortcore/device/allocator.h>
+#include <ortcore/device/memory_info.h>
+
+typedef struct device device;
+typedef struct stream { const device *owner; } stream;      /* implementations append to both */
+typedef struct event { const device *owner; } event;
+
+/* One end of a copy. */
+typedef struct memory_place { const ortc_memory_info *info; void *data; } memory_place;
+
+typedef struct device_vtable {
+  bool (*serves)(const device *d, const ortc_memory_info *info);   /* is that memory this device's? */
+  ortc_allocator *(*allocator)(const device *d);                   /* lent: the device's default one */
+  status (*stream_create)(const device *d, stream **out);
+  void (*stream_release)(stream *s);
+  status (*stream_synchronise)(stream *s);
+  status (*event_create)(const device *d, event **out);
+  void (*event_release)(event *e);
+  status (*event_record)(event *e, stream *s);
+  status (*event_synchronise)(event *e);                           /* the host waits */
+  status (*stream_wait)(stream *s, event *e);                      /* s is this device's, e may be another's */
+  /* Between two memories of which at least one is this device's. s NULL: complete when it returns. */
+  status (*copy)(const device *d, stream *s, memory_place to, memory_place from, size_t bytes);
+} device_vtable;
+
+struct device { const device_vtable *vtable; const char *name; };
+
+const device *device_cpu(void);
+/* For good: devices are never taken back. False if there is no room. Called while a provider is opened, before its first use. */
+bool device_register(const device *d);
+const device *device_of(const ortc_memory_info *info);      /* NULL if no device that is here has such memory */
+
+static inline status stream_create(const device *d, stream **out) { return d->vtable->stream_create(d, out); }
+static inline status stream_synchronise(stream *s) { return s->owner->vtable->stream_synchronise(s); }
+static inline status stream_wait(stream *s, event *e) { return s->owner->vtable->stream_wait(s, e); }
+static inline status event_create(const device *d, event **out) { return d->vtable->event_create(d, out); }
+static inline status event_synchronise(event *e) { return e->owner->vtable->event_synchronise(e); }
+static inline status event_record(event *e, stream *s) { return e->owner->vtable->event_record(e, s); }
+void stream_release(stream *s);                             /* NULL is fine */
+void event_release(event *e);
+
+/* Complete when it returns. The ranges may overlap within one device. NOT_IMPLEMENTED where no device can do it. */
+status device_copy(const ortc_memory_info *to_info, void *to, const ortc_memory_info *from_info, const void *from, size_t bytes) MUST_CHECK;
+
+#endif
