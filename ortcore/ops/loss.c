@@ -51,7 +51,9 @@ static void log_softmax(const tensor *x, tensor *y) {
   for (int64_t line = 0; line < x->count / (classes ? classes : 1); ++line) {
     int64_t first = line / inner * classes * inner + line % inner;
     double most = -INFINITY, sum = 0;
-    for (int64_t c = 0; c < classes; ++c) most = fmax(most, get(x, first + c * inner));
+    /* Not fmax: gcc 12 for aarch64 fails to compile this loop with it. A NaN is in the sum anyway. */
+    for (int64_t c = 0; c < classes; ++c)
+      if (get(x, first + c * inner) > most) most = get(x, first + c * inner);
     for (int64_t c = 0; c < classes; ++c) sum += exp(get(x, first + c * inner) - most);
     for (int64_t c = 0; c < classes; ++c) set(y, first + c * inner, get(x, first + c * inner) - most - log(sum));
   }
