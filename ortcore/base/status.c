@@ -1,7 +1,6 @@
 #include <ortcore/base/mem.h>
 #include <ortcore/base/status.h>
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,21 +44,20 @@ static char *format_text(const char *tail, const char *format, va_list arguments
   return text;
 }
 
+status status_vmake(ortc_status_code code, const char *format, va_list arguments) { return status_new(code, format_text("", format, arguments), NULL); }
+
 status status_make(ortc_status_code code, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  char *message = format_text("", format, arguments);
+  status s = status_vmake(code, format, arguments);
   va_end(arguments);
-  return status_new(code, message, NULL);
+  return s;
 }
 
 /* A status without memory for its context stays what it was: the context is worth less than the cause. */
-status status_context(status s, const char *format, ...) {
+status status_vcontext(status s, const char *format, va_list arguments) {
   if (!s) return OK;
-  va_list arguments;
-  va_start(arguments, format);
   char *head = format_text(": ", format, arguments);
-  va_end(arguments);
   if (!head) return s;
   size_t head_bytes = strlen(head), tail_bytes = strlen(s->message) + 1;
   char *message = mem_realloc(head, head_bytes + tail_bytes);
@@ -71,6 +69,14 @@ status status_context(status s, const char *format, ...) {
   if (s == &out_of_memory) return status_new(s->code, message, NULL);
   mem_free(s->message);
   s->message = message;
+  return s;
+}
+
+status status_context(status s, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  s = status_vcontext(s, format, arguments);
+  va_end(arguments);
   return s;
 }
 

@@ -3,6 +3,7 @@
 #define ORTCORE_BASE_STATUS_H
 
 #include <ortcore.h>
+#include <stdarg.h>
 
 struct ortc_status {
   ortc_status_code code;
@@ -18,9 +19,11 @@ typedef ortc_status *status;
 
 /* Never returns NULL: without memory for the text it returns a static OUT_OF_MEMORY status. */
 status status_make(ortc_status_code code, const char *format, ...) PRINTF_LIKE(2, 3) NEVER_NULL MUST_CHECK;
+status status_vmake(ortc_status_code code, const char *format, va_list arguments) NEVER_NULL MUST_CHECK;
 status status_out_of_memory(void) NEVER_NULL MUST_CHECK;
 /* Puts "<text>: " in front of the message. NULL stays NULL. */
 status status_context(status s, const char *format, ...) PRINTF_LIKE(2, 3) MUST_CHECK;
+status status_vcontext(status s, const char *format, va_list arguments) MUST_CHECK;
 /* Remembers the node (once: the innermost stays). NULL stays NULL. */
 status status_at_node(status s, const char *node) MUST_CHECK;
 

@@ -14,6 +14,11 @@ bool device_register(const device *d) {
   return true;
 }
 
+const device *device_at(int index) {
+  if (index == 0) return device_cpu();
+  return index > 0 && index <= atomic_load_explicit(&registered_count, memory_order_acquire) ? registered[index - 1] : NULL;
+}
+
 const device *device_of(const ortc_memory_info *info) {
   if (memory_info_is_host(info)) return device_cpu();
   int count = atomic_load_explicit(&registered_count, memory_order_acquire);

@@ -11,14 +11,23 @@
 typedef struct device device;
 typedef struct stream { const device *owner; } stream;      /* implementations append to both */
 typedef struct event { const device *owner; } event;
+typedef struct device_graph { const device *owner; } device_graph;   /* recorded work, to be launched again and again */
 
 /* One end of a copy. */
 typedef struct memory_place { const ortc_memory_info *info; void *data; } memory_place;
 
 typedef struct device_vtable {
   bool (*serves)(const device *d, const ortc_memory_info *info);   /* is that memory this device's? */
-  ortc_allocator *(*allocator)(const device *d);                   /* lent: the device's default one */
+  ortc_allocator *(*allocator)(const device *d);                   /* lent: the device's plain one, on which arenas stand */
+  ortc_allocator *(*host_allocator)(const device *d);              /* lent: host memory that its copies reach without staging; NULL: any will do */
+  /* Makes the device current for the calling thread; leave restores what was. They nest; the token is the implementation's. */
+  status (*enter)(const device *d, intptr_t *out_token);
+  void (*leave)(const device *d, intptr_t token);
+  /* Is that range memory of this device that is still there, aligned to `alignment`? The error says what it is instead. */
+  status (*check_memory)(const device *d, const void *data, size_t bytes, size_t alignment);
   status (*stream_create)(const device *d, stream **out);
+  status (*stream_wrap)(const device *d, void *handle, stream **out);   /* the caller's own, which outlives it and is never destroyed */
+  void *(*stream_handle)(const stream *s);                         /* what other libraries call it: a cudaStream_t; NULL where there is none */
   void (*stream_release)(stream *s);
   status (*stream_synchronise)(stream *s);
   status (*event_create)(const device *d, event **out);
@@ -28,6 +37,13 @@ typedef struct device_vtable {
   status (*stream_wait)(stream *s, event *e);                      /* s is this device's, e may be another's */
   /* Between two memories of which at least one is this device's. s NULL: complete when it returns. */
   status (*copy)(const device *d, stream *s, memory_place to, memory_place from, size_t bytes);
+  /* Recording: what is enqueued between begin and end becomes a graph instead of running. All NULL where the device cannot. */
+  status (*capture_begin)(stream *s);
+  status (*capture_end)(stream *s, device_graph **out);            /* also after a failure in between: then *out is NULL and the stream usable again */
+  bool (*is_capturing)(const stream *s);                           /* ... by whomever */
+  status (*graph_update)(device_graph *g, device_graph *from, bool *out_updated);   /* g takes over the addresses of an equal graph, which is consumed */
+  status (*graph_launch)(device_graph *g, stream *s);
+  void (*graph_release)(device_graph *g);
 } device_vtable;
 
 struct device { const device_vtable *vtable; const char *name; };
@@ -35,6 +51,7 @@ struct device { const device_vtable *vtable; const char *name; };
 const device *device_cpu(void);
 /* For good: devices are never taken back. False if there is no room. Called while a provider is opened, before its first use. */
 bool device_register(const device *d);
+const device *device_at(int index);                         /* in the order of their registration, the CPU first; NULL out of range */
 const device *device_of(const ortc_memory_info *info);      /* NULL if no device that is here has such memory */
 
 static inline status stream_create(const device *d, stream **out) { return d->vtable->stream_create(d, out); }

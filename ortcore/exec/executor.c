@@ -146,6 +146,13 @@ static status infer_outputs(const exec_step *e, zone *scratch, const tensor **ou
   return OK;
 }
 
+static status remember_shapes(exec_step *e, const tensor *const *outs) {
+  if (!e->inferred) e->inferred = ZONE_ARRAY(e->owner->memory, e->k.out_count + 1, tensor);
+  if (!e->inferred) return status_out_of_memory();
+  for (int32_t i = 0; i < e->k.out_count; ++i) e->inferred[i] = outs[i] ? *outs[i] : (tensor){.rank = RANK_UNKNOWN};
+  return OK;
+}
+
 static status make_spec(exec_step *e, zone *scratch) {
   const step *s = e->source;
   const tensor **tensors = ZONE_ARRAY(scratch, s->in_count + s->out_count + 1, const tensor *), **outs = tensors + s->in_count;
@@ -159,8 +166,9 @@ static status make_spec(exec_step *e, zone *scratch) {
     tensors[i] = t;
   }
   TRY(infer_outputs(e, scratch, outs));
+  TRY(remember_shapes(e, outs));
   specialise_ctx c = {.node = s->node, .params = s->params, .in_count = s->in_count, .out_count = s->out_count, .in = tensors, .out = outs,
-                      .threads = e->owner->owner->threads};
+                      .threads = e->owner->owner->threads, .data = e->k.data};
   TRY(s->op->specialise(&c, &e->k.spec));
   e->spec_scratch = c.scratch_bytes;
   return OK;

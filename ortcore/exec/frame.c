@@ -29,7 +29,7 @@ static status link_step(frame *f, exec_step *e, int32_t index, int32_t *child) {
     if (is_maybe_tensor(f, v)) e->flags |= EXEC_LINK;
   }
   e->k = (kernel_ctx){.node = s->node, .params = s->params, .spec = sp->spec, .in_count = s->in_count, .out_count = s->out_count,
-                      .in = e->operands, .threads = f->threads, .services = &executor_services};
+                      .in = e->operands, .threads = f->threads, .data = s->op->data, .services = &executor_services};
   if (sp->scratch_bytes) e->k.scratch = (char *)f->block->data + sp->scratch_offset;
   if (s->op->flags & OP_SUBGRAPHS) {
     e->flags |= EXEC_CONTROL;

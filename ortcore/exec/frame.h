@@ -66,6 +66,7 @@ typedef struct exec_step {
   const tensor **operands;                                  /* k.in, then the captures */
   int32_t child_base;                                       /* EXEC_CONTROL: where its subplans' frames begin in frame.children */
   status late_error;                                        /* of a service that has no way to return one */
+  tensor *inferred;                                         /* EXEC_SPECIALISE: shapes of the outputs for these dims; rank -1 where they depend on data */
   int64_t *spec_key;                                        /* EXEC_SPECIALISE: dims that k.spec was made for; NULL before */
   size_t spec_key_bytes, spec_scratch;
 } exec_step;

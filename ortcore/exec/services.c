@@ -47,6 +47,17 @@ static status service_output(kernel_ctx *k, int32_t i, int rank, const int64_t *
   return OK;
 }
 
+static status service_output_inferred(kernel_ctx *k, int32_t i, tensor **out) {
+  const exec_step *e = (const exec_step *)k;
+  int32_t v = out_slot(k, i);
+  *out = NULL;
+  if (v == NO_VALUE) return OK;
+  const slot_plan *planned = &e->owner->shapes->slots[v];
+  const tensor *shape = planned->known ? &planned->view : e->inferred ? &e->inferred[i] : NULL;
+  if (!shape || shape->rank < 0) return ERROR(ENGINE_ERROR, "the shape of output %d of %s depends on data, and its kernel does not compute it", i, k->node->op_type);
+  return service_output(k, i, shape->rank, shape->dims, out);
+}
+
 static status service_scratch(kernel_ctx *k, size_t bytes, void **out) {
   frame *f = ((exec_step *)k)->owner;
   *out = NULL;
@@ -175,5 +186,5 @@ static bool service_cancelled(const kernel_ctx *k) {
 }
 
 const kernel_services executor_services = {
-  .output = service_output, .scratch = service_scratch, .wants = service_wants, .in_value = service_in_value, .take_value = service_take_value,
+  .output = service_output, .output_inferred = service_output_inferred, .scratch = service_scratch, .wants = service_wants, .in_value = service_in_value, .take_value = service_take_value,
   .set_value = service_set_value, .out_like = service_out_like, .as_value = service_as_value, .cancelled = service_cancelled};

@@ -44,6 +44,7 @@ typedef struct prepare_ctx {
   const fact *const *out;
   zone *memory;                                             /* lives as long as the session; params go here */
   int threads;                                              /* most that a run will have */
+  const void *data;                                         /* of the row that serves the node: op_def.data, or a plugin's kernel_row.data */
 } prepare_ctx;
 
 typedef struct specialise_ctx {
@@ -53,6 +54,7 @@ typedef struct specialise_ctx {
   const tensor *const *in;                                  /* dims, types and layouts; data only of constants, else NULL */
   const tensor *const *out;                                 /* NULL where not wanted; their rank is -1 if they depend on data */
   int threads;
+  const void *data;
   size_t scratch_bytes;                                     /* set it: run finds that much at k->scratch, 64-byte aligned */
 } specialise_ctx;
 
@@ -65,12 +67,14 @@ struct kernel_ctx {
   int32_t in_count, out_count;
   const tensor *const *in;                                  /* NULL where absent; also for sequences, maps and empty optionals */
   int threads;
+  const void *data;
   const struct kernel_services *services;                   /* use the functions below */
 };
 
 /* What a kernel may ask of the executor that runs it. */
 typedef struct kernel_services {
   status (*output)(kernel_ctx *k, int32_t i, int rank, const int64_t *dims, tensor **out);
+  status (*output_inferred)(kernel_ctx *k, int32_t i, tensor **out);
   status (*scratch)(kernel_ctx *k, size_t bytes, void **out);
   bool (*wants)(const kernel_ctx *k, int32_t i);
   ortc_value *(*in_value)(const kernel_ctx *k, int32_t i);
@@ -88,6 +92,9 @@ static inline status kernel_output(kernel_ctx *k, int32_t i, int rank, const int
 static inline status kernel_output(kernel_ctx *k, int32_t i, int rank, const int64_t *dims, tensor **out) { return k->services->output(k, i, rank, dims, out); }
 /* Output i with the dims of `like`. */
 static inline status kernel_output_like(kernel_ctx *k, int32_t i, const tensor *like, tensor **out) { return k->services->output(k, i, like->rank, like->dims, out); }
+/* Output i with the dims that the operator's `infer` finds for this run's inputs; an error where they depend on data. For kernels of
+ * plugins, which need not compute shapes again. */
+static inline status kernel_output_inferred(kernel_ctx *k, int32_t i, tensor **out) { return k->services->output_inferred(k, i, out); }
 /* Memory until run returns, beyond what specialise announced; 64-byte aligned, uninitialised. */
 static inline status kernel_scratch(kernel_ctx *k, size_t bytes, void **out) { return k->services->scratch(k, bytes, out); }
 static inline bool kernel_wants(const kernel_ctx *k, int32_t i) { return k->services->wants(k, i); }

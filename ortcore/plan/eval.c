@@ -19,6 +19,14 @@ static status eval_output(kernel_ctx *k, int32_t i, int rank, const int64_t *dim
   return OK;
 }
 
+static status eval_output_inferred(kernel_ctx *k, int32_t i, tensor **out) {
+  const fact *shape = i < k->out_count ? ((const evaluation *)k)->out_facts[i] : NULL;
+  *out = NULL;
+  if (!shape) return OK;
+  if (!fact_is_static(shape)) return ERROR(ENGINE_ERROR, "the shape of output %d of %s is not known ahead of a run", i, k->node->op_type);
+  return eval_output(k, i, shape->rank, shape->dims, out);
+}
+
 static status eval_scratch(kernel_ctx *k, size_t bytes, void **out) {
   evaluation *e = (evaluation *)k;
   *out = NULL;
@@ -79,7 +87,7 @@ static bool eval_cancelled(const kernel_ctx *k) {
 }
 
 static const kernel_services eval_services = {
-  .output = eval_output, .scratch = eval_scratch, .wants = eval_wants, .in_value = eval_in_value, .take_value = eval_take_value,
+  .output = eval_output, .output_inferred = eval_output_inferred, .scratch = eval_scratch, .wants = eval_wants, .in_value = eval_in_value, .take_value = eval_take_value,
   .set_value = eval_set_value, .out_like = eval_out_like, .as_value = eval_as_value, .cancelled = eval_cancelled};
 
 /* What specialise would have been told in a run, outputs unknown: one evaluation does not pay for inferring them. */
@@ -88,14 +96,15 @@ static status eval_specialise(evaluation *e, const node *n, const void *params) 
   const tensor *outs[64];
   if (e->k.out_count > 64) return ERROR(NOT_IMPLEMENTED, "%s with more than 64 outputs cannot be evaluated ahead of a run", n->op_type);
   for (int32_t i = 0; i < e->k.out_count; ++i) outs[i] = e->out_facts[i] ? &unknown : NULL;
-  specialise_ctx c = {.node = n, .params = params, .in_count = e->k.in_count, .out_count = e->k.out_count, .in = e->k.in, .out = outs, .threads = 1};
+  specialise_ctx c = {.node = n, .params = params, .in_count = e->k.in_count, .out_count = e->k.out_count, .in = e->k.in, .out = outs, .threads = 1,
+                      .data = n->op->data};
   TRY(n->op->specialise(&c, &e->k.spec));
   return c.scratch_bytes ? eval_scratch(&e->k, c.scratch_bytes, &e->k.scratch) : OK;
 }
 
 status eval_prepared(const node *n, const void *params, int32_t in_count, const tensor *const *in, int32_t out_count,
                      const fact *const *out_facts, ortc_value **out_values) {
-  evaluation e = {.k = {.node = n, .params = params, .in_count = in_count, .out_count = out_count, .in = in, .threads = 1, .services = &eval_services},
+  evaluation e = {.k = {.node = n, .params = params, .in_count = in_count, .out_count = out_count, .in = in, .threads = 1, .data = n->op->data, .services = &eval_services},
                   .out_facts = out_facts, .out_values = out_values};
   memset(out_values, 0, (size_t)out_count * sizeof *out_values);
   status s = n->op->specialise ? eval_specialise(&e, n, params) : OK;
@@ -118,7 +127,8 @@ status eval_node(const node *n, int32_t in_count, const fact *const *in, int32_t
   void *params = NULL;
   status s = tensors && memory ? OK : status_out_of_memory();
   if (!s && n->op->prepare) {
-    prepare_ctx c = {.node = n, .op = n->op, .in_count = in_count, .out_count = out_count, .in = in, .out = out_facts, .memory = memory, .threads = 1};
+    prepare_ctx c = {.node = n, .op = n->op, .in_count = in_count, .out_count = out_count, .in = in, .out = out_facts, .memory = memory, .threads = 1,
+                     .data = n->op->data};
     s = status_context(n->op->prepare(&c, &params), "node '%s' (%s)", n->name, n->op_type);
   }
   if (!s) {

@@ -11,7 +11,7 @@ static status prepare_step(plan *p, step *s) {
   for (int32_t i = 0; i < s->in_count; ++i) facts[i] = s->in[i] == NO_VALUE ? NULL : &p->graph->values[s->in[i]].fact;
   for (int32_t i = 0; i < s->out_count; ++i) facts[s->in_count + i] = s->out[i] == NO_VALUE ? NULL : &p->graph->values[s->out[i]].fact;
   prepare_ctx c = {.node = s->node, .op = op, .in_count = s->in_count, .out_count = s->out_count, .in = facts, .out = facts + s->in_count,
-                   .memory = p->memory, .threads = p->threads};
+                   .memory = p->memory, .threads = p->threads, .data = op->data};
   return op->prepare(&c, &s->params);
 }
 

@@ -2,6 +2,7 @@
  * machine without one never maps it. */
 #include <dlfcn.h>
 #include <ortcore/base/log.h>
+#include <ortcore/base/mem.h>
 #include <ortcore/provider/provider.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -9,7 +10,9 @@
 
 #include "build_id.h"
 
-static const provider_host host = {.size = sizeof(provider_host), .build_id = ORTCORE_BUILD_ID, .make_status = status_make, .log = log_write};
+static const provider_host host = {
+  .size = sizeof(provider_host), .build_id = ORTCORE_BUILD_ID, .make_status = status_vmake, .add_context = status_vcontext, .out_of_memory = status_out_of_memory,
+  .release_status = status_release, .log_enabled = log_enabled, .log = log_write, .alloc = mem_alloc, .calloc = mem_calloc, .realloc = mem_realloc, .free = mem_free};
 
 const provider *provider_open(const char *path, char *why_not, size_t capacity) {
   void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -76,14 +79,17 @@ const char *provider_available(size_t index) {
 
 bool provider_is_known(const char *name) { return strcmp(name, PROVIDER_CPU) == 0 || strcmp(name, PROVIDER_CUDA) == 0; }
 
+static bool row_serves(const kernel_row *row, const node *n, const fact *const *in) {
+  const char *domain = row->domain ? row->domain : "";
+  if (strcmp(row->op, n->op->name) != 0 || strcmp(domain, n->op->domain ? n->op->domain : "") != 0 || row->since > n->op->since) return false;
+  if (n->input_count && in[0] && !typeset_has(row->types, in[0]->type)) return false;
+  return !row->supports || row->supports(n, in);
+}
+
 const kernel_row *provider_find_kernel(const provider *p, const node *n, const fact *const *in) {
   const kernel_row *best = NULL;
-  for (size_t i = 0; i < p->kernel_count; ++i) {
-    const kernel_row *row = &p->kernels[i];
-    const char *domain = row->domain ? row->domain : "";
-    if (strcmp(row->op, n->op->name) != 0 || strcmp(domain, n->op->domain ? n->op->domain : "") != 0) continue;
-    if (row->since > n->op->since || !in[0] || !typeset_has(row->types, in[0]->type)) continue;
-    if ((!best || row->since > best->since) && (!row->supports || row->supports(n, in))) best = row;
-  }
+  for (const kernel_row *const *family = p->families; *family; ++family)
+    for (const kernel_row *row = *family; row->op; ++row)
+      if ((!best || row->since > best->since) && row_serves(row, n, in)) best = row;
   return best;
 }

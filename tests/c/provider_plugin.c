@@ -34,18 +34,12 @@ static void test_the_plugin_of_this_build(void) {
   const provider *p = provider_open(plugin_path, why_not, sizeof why_not);
   if (!CHECKF(p, "%s: %s", plugin_path, why_not)) return;
   CHECK_TEXT(p->name, "CUDAExecutionProvider");
-  CHECK(p->kernel_count > 0);
-  for (size_t i = 0; i < p->kernel_count; ++i) {
-    const kernel_row *row = &p->kernels[i];
-    CHECKF(row->since > 0 && row->types && row->launch, "row %zu, %s", i, row->op);
-    const op_def *op = op_find(row->domain ? row->domain : "", row->op, row->since);
-    if (!CHECKF(op, "the core has no %s at opset %d", row->op, row->since)) continue;
-    /* Each row finds its kernel by its name. */
-    node n = {.name = "n", .op_type = row->op, .domain = "", .opset = row->since, .op = op};
-    specialise_ctx c = {.node = &n};
-    void *kernel = NULL;
-    CHECK_OK(row->specialise(&c, &kernel));
-    CHECKF(kernel && *(const char *const *)kernel && strcmp(*(const char *const *)kernel, row->op) == 0, "%s has no kernel", row->op);
+  CHECK(p->families[0]);
+  for (const kernel_row *const *family = p->families; *family; ++family) {
+    for (const kernel_row *row = *family; row->op; ++row) {
+      CHECKF(row->since > 0 && row->launch, "%s", row->op);
+      CHECKF(op_find(row->domain ? row->domain : "", row->op, row->since), "the core has no %s at opset %d", row->op, row->since);
+    }
   }
   const char *no_device = NULL;
   CHECK(p->device_count(&no_device) > 0 || (no_device && *no_device));

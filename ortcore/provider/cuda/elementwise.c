@@ -20,13 +20,13 @@ static status unary_specialise(specialise_ctx *c, void **out_spec) {
   return OK;
 }
 
-static status unary_launch(kernel_ctx *k, void *stream) {
+static status unary_launch(kernel_ctx *k, stream *on) {
   const cuda_unary *row = k->spec;
   const tensor *x = k->in[0];
   tensor *y;
   status s = kernel_output_like(k, 0, x, &y);
   if (s || !y) return s;
-  return cuda_status((x->type == ORTC_FLOAT ? row->f32 : row->f16)(x->data, y->data, y->count, stream), "the kernel could not be launched");
+  return cuda_launched((x->type == ORTC_FLOAT ? row->f32 : row->f16)(x->data, y->data, y->count, cuda_raw(on)));
 }
 
 static status binary_specialise(specialise_ctx *c, void **out_spec) {
@@ -44,7 +44,7 @@ static status broadcast_dims(const tensor *a, const tensor *b, int *out_rank, in
   for (int d = 0; d < rank; ++d) {
     int64_t m = dim_at(a, rank, d), n = dim_at(b, rank, d);
     if (m != n && m != 1 && n != 1) {
-      return CUDA_ERROR(INVALID_ARGUMENT, "the inputs have %lld and %lld elements along axis %d of the output: they must be equal, or one of them 1",
+      return ERROR(INVALID_ARGUMENT, "the inputs have %lld and %lld elements along axis %d of the output: they must be equal, or one of them 1",
                         (long long)m, (long long)n, d);
     }
     dims[d] = m == 1 ? n : m;
@@ -84,7 +84,7 @@ static cuda_broadcast broadcast_plan(const tensor *a, const tensor *b, int rank,
   return merged;
 }
 
-static status binary_launch(kernel_ctx *k, void *stream) {
+static status binary_launch(kernel_ctx *k, stream *on) {
   const cuda_binary *row = k->spec;
   const tensor *a = k->in[0], *b = k->in[1];
   int64_t dims[MAX_RANK];
@@ -95,7 +95,7 @@ static status binary_launch(kernel_ctx *k, void *stream) {
   if (s || !y) return s;
   cuda_broadcast how = broadcast_plan(a, b, rank, dims);
   cuda_binary_fn run = a->type == ORTC_FLOAT ? row->f32 : row->f16;
-  return cuda_status(run(a->data, b->data, y->data, y->count, &how, stream), "the kernel could not be launched");
+  return cuda_launched(run(a->data, b->data, y->data, y->count, &how, cuda_raw(on)));
 }
 
 /* Operators that take any number of inputs are served with two. */
@@ -106,10 +106,9 @@ static bool two_that_fit(const node *n, const fact *const *in) { return n->input
   {.op = name, .since = first, .types = GPU_TYPES, .supports = two_that_fit, .specialise = binary_specialise, .launch = binary_launch}
 
 /* Names that the arithmetic table has, with the first opset from which they mean what it says. */
-const kernel_row cuda_elementwise_rows[] = {
+KERNEL_FAMILY(elementwise) = {
   UNARY("Abs", 6), UNARY("Neg", 6), UNARY("Ceil", 6), UNARY("Floor", 6), UNARY("Round", 11), UNARY("Sqrt", 6), UNARY("Reciprocal", 6), UNARY("Sign", 9),
   UNARY("Exp", 6), UNARY("Log", 6), UNARY("Tanh", 6), UNARY("Erf", 9), UNARY("Sigmoid", 6), UNARY("Softplus", 1), UNARY("Softsign", 1), UNARY("Relu", 6),
   UNARY("HardSwish", 14), UNARY("Mish", 18),
   BINARY("Add", 7), BINARY("Sub", 7), BINARY("Mul", 7), BINARY("Div", 7), BINARY("Max", 8), BINARY("Min", 8), BINARY("PRelu", 7),
-};
-const size_t cuda_elementwise_row_count = sizeof cuda_elementwise_rows / sizeof *cuda_elementwise_rows;
+  {0}};

@@ -1,6 +1,6 @@
 /* The entry of libortcore_cuda.so: checks the build, counts devices, lists the kernels. */
 #include <cuda_runtime_api.h>
-#include <ortcore/provider/cuda/plugin.h>
+#include <ortcore/provider/cuda/device.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ const provider_host *plugin_host;
 status cuda_status(int error, const char *what) {
   if (error == cudaSuccess) return OK;
   ortc_status_code code = error == cudaErrorMemoryAllocation ? ORTC_OUT_OF_MEMORY : ORTC_EP_FAIL;
-  return plugin_host->make_status(code, "%s: %s (CUDA error %d)", what, cudaGetErrorString((cudaError_t)error), error);
+  return status_make(code, "%s: %s (CUDA error %d)", what, cudaGetErrorString((cudaError_t)error), error);
 }
 
 /* A driver that is too old answers 35, and so does the runtime without any driver; 100 is a driver without a device. */
@@ -32,13 +32,21 @@ static int device_count(const char **out_why_not) {
   return 0;
 }
 
-static provider cuda_provider = {.size = sizeof(provider), .build_id = ORTCORE_BUILD_ID, .name = PROVIDER_CUDA, .device_count = device_count,
-                                 .kernels = cuda_elementwise_rows};
+#define X(family) extern KERNEL_FAMILY(family);
+#include <ortcore/provider/cuda/cuda_families.h>
+#undef X
+#define X(family) cuda_rows_##family,
+static const kernel_row *const families[] = {
+#include <ortcore/provider/cuda/cuda_families.h>
+  NULL};
+#undef X
+
+static const provider cuda_provider = {.size = sizeof(provider), .build_id = ORTCORE_BUILD_ID, .name = PROVIDER_CUDA, .device_count = device_count,
+                                       .device_at = cuda_device_at, .families = families};
 
 __attribute__((visibility("default"))) const provider *ortcore_provider(const provider_host *host);
 const provider *ortcore_provider(const provider_host *host) {
   if (host->size != sizeof *host || strcmp(host->build_id, ORTCORE_BUILD_ID) != 0) return NULL;
   plugin_host = host;
-  cuda_provider.kernel_count = cuda_elementwise_row_count;
   return &cuda_provider;
 }

@@ -1,20 +1,24 @@
-/* What the files of the CUDA plugin share. */
+/* What the files of the CUDA plugin share.
+ *
+ * The plugin links nothing of the core. The core's pure sources are compiled into it (meson.build lists them); what those need from below is
+ * forwarded by host.c, so that ERROR(), TRY, zones and attributes work here as they do in ops/. */
 #ifndef ORTCORE_PROVIDER_CUDA_PLUGIN_H
 #define ORTCORE_PROVIDER_CUDA_PLUGIN_H
 
 #include <ortcore/provider/provider.h>
 
-/* The core's services: the plugin links nothing of the core, and neither side keeps a copy of the other's state. */
-extern const provider_host *plugin_host;
+extern const provider_host *plugin_host;                   /* the core's services */
 
-/* return CUDA_ERROR(FAIL, "...") as ERROR() does in the core. */
-#define CUDA_ERROR(code, ...) plugin_host->make_status(ORTC_##code, __VA_ARGS__)
+/* A table of rows, named in meson.build's list of families, in <family>.c. Ends with {0}. */
+#define KERNEL_FAMILY(family) const kernel_row cuda_rows_##family[]
 
 /* A CUDA runtime error as a status; NULL for cudaSuccess. `what` says what was attempted. */
 status cuda_status(int error, const char *what) MUST_CHECK;
+/* What a launcher of kernels/cuda/ returned. */
+static inline status cuda_launched(int error) { return error ? cuda_status(error, "the kernel could not be launched") : OK; }
+/* The cudaStream_t of a stream of this provider, for launchers. */
+void *cuda_raw(const stream *s);
 
-/* Kernel rows of provider/cuda/elementwise.c. */
-extern const kernel_row cuda_elementwise_rows[];
-extern const size_t cuda_elementwise_row_count;
+#define CUDA_FLOATS (TS(FLOAT) | TS(FLOAT16) | TS(BFLOAT16))
 
 #endif
