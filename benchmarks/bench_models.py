@@ -2,6 +2,8 @@
 
     python benchmarks/bench_models.py [--models A,B] [--engines ortcore,onnxruntime,openvino] [--threads 1,2] [--rounds 7] [--seconds 0.3]
 
+The counters are ortcore's, of one run in the steady state: bytes copied, bytes moved only to change a layout, allocations.
+
 Each engine has a process of its own and they run short rounds in turn, so that whatever else the machine does meets them all. A ratio is the
 median over the rounds of ortcore's time by the other engine's: below 1 ortcore is faster.
 """
@@ -13,13 +15,14 @@ from models import select
 
 
 def measure(model, engines, threads, rounds, seconds):
-    """{engine: [ms of each round]}; an engine that fails has the reason instead."""
+    """{engine: [ms of each round]}; an engine that fails has the reason instead. And what ortcore counted."""
     model.fetch()
-    workers, times = {e: Worker(e) for e in engines}, {}
+    workers, times, counters = {e: Worker(e) for e in engines}, {}, {}
     try:
         for engine, worker in workers.items():
             answer = worker.ask(load=model.name, threads=threads)
             times[engine] = answer.get("error") or []
+            counters = answer.get("counters") or counters
         for _ in range(rounds):
             for engine in [e for e in engines if isinstance(times[e], list)]:
                 answer = workers[engine].ask(seconds=seconds)
@@ -27,7 +30,7 @@ def measure(model, engines, threads, rounds, seconds):
     finally:
         for worker in workers.values():
             worker.close()
-    return times
+    return times, counters
 
 
 def ratio(times, engine):
@@ -47,15 +50,18 @@ def main():
     arguments = parser.parse_args()
     engines = arguments.engines.split(",")
     peers = [e for e in engines if e != "ortcore" and "ortcore" in engines]
-    print("| model | threads | " + " | ".join([f"{e} ms" for e in engines] + [f"ortcore / {p}" for p in peers]) + " |")
-    print("|---" * (2 + len(engines) + len(peers)) + "|")
+    counted = ("bytes_copied", "bytes_reordered", "allocations")
+    titles = [f"{e} ms" for e in engines] + [f"ortcore / {p}" for p in peers] + [c.replace("_", " ") for c in counted]
+    print("| model | threads | " + " | ".join(titles) + " |")
+    print("|---" * (2 + len(titles)) + "|")
     failures = []
     for model in select([m for m in arguments.models.split(",") if m]):
         for threads in map(int, arguments.threads.split(",")):
-            times = measure(model, engines, threads, arguments.rounds, arguments.seconds)
+            times, counters = measure(model, engines, threads, arguments.rounds, arguments.seconds)
             failures += [f"{model.name}, {threads} threads, {e}: {t}" for e, t in times.items() if not isinstance(t, list)]
             cells = [f"{statistics.median(times[e]):.3f}" if isinstance(times[e], list) else "failed" for e in engines]
-            print(f"| {model.name} | {threads} | " + " | ".join(cells + [ratio(times, p) for p in peers]) + " |", flush=True)
+            cells += [ratio(times, p) for p in peers] + [f"{counters[c]:,}" if c in counters else "-" for c in counted]
+            print(f"| {model.name} | {threads} | " + " | ".join(cells) + " |", flush=True)
     print("\n".join(["", *failures]))
 
 

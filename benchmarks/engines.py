@@ -1,6 +1,7 @@
 """Inference engines behind one small interface, and a process of its own for each.
 
-A worker reads one JSON request a line and answers with one: {"load": NAME, "threads": N} -> {"version": ...}, {"seconds": S} -> {"ms": median}.
+A worker reads one JSON request a line and answers with one: {"load": NAME, "threads": N} -> {"version": ..., "counters": {...}},
+{"seconds": S} -> {"ms": median}.
 So engines share no thread pool, and a benchmark can hand out short rounds in turn.
 """
 import importlib
@@ -38,6 +39,7 @@ class OnnxRuntimeLike:
             binding.bind_cpu_input(name, value)
         for output in session.get_outputs():
             binding.bind_output(output.name)
+        self.counters = lambda: session.stats()["latest"] if hasattr(session, "stats") else {}
         return lambda: session.run_with_iobinding(binding)
 
 
@@ -51,6 +53,7 @@ class OpenVino:
     def prepare(self, model, threads):
         self.feeds = model.feeds(OnnxRuntimeLike("onnxruntime").session(model.path, 1, optimise=False))
         config = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1}
+        self.counters = dict
         request = self.module.Core().compile_model(str(model.path), "CPU", config).create_infer_request()
         for name, value in self.feeds.items():
             request.set_tensor(name, self.module.Tensor(value, shared_memory=True))
@@ -102,8 +105,9 @@ def serve(name):
         try:
             if "load" in request:
                 call = engine.prepare(select([request["load"]])[0], request["threads"])
-                call()
-                answer = {"version": engine.version}
+                for _ in range(2):                          # the second run finds its outputs allocated
+                    call()
+                answer = {"version": engine.version, "counters": engine.counters()}
             else:
                 answer = {"ms": timed_round(call, request["seconds"])}
         except Exception as error:

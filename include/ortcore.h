@@ -335,7 +335,7 @@ ORTC_API int64_t ortc_session_get_profiling_start_ns(const ortc_session *session
 typedef struct ortc_run_stats {
   uint64_t runs;
   uint64_t bytes_copied;                     /* between buffers of the caller and of ortcore, snapshots at bind included */
-  uint64_t bytes_reordered;                  /* moved only to change a layout */
+  uint64_t bytes_reordered;                  /* moved only to change a layout: by transposes that ortcore added, and inside oneDNN */
   uint64_t allocations;                      /* made from ortcore's allocators while running */
   uint64_t kernel_launches;                  /* steps executed */
   uint64_t host_to_device_copies, device_to_host_copies;

@@ -171,6 +171,7 @@ static status make_spec(exec_step *e, zone *scratch) {
                       .threads = e->owner->owner->threads, .data = e->k.data};
   TRY(s->op->specialise(&c, &e->k.spec));
   e->spec_scratch = c.scratch_bytes;
+  e->spec_reordered = c.reordered_bytes;
   return OK;
 }
 
@@ -186,6 +187,7 @@ static status specialise_now(exec_step *e) {
     TRY(s);
     TRY(set_spec_key(e));
   }
+  e->owner->env->stats.bytes_reordered += e->spec_reordered;
   return e->spec_scratch ? executor_services.scratch(&e->k, e->spec_scratch, &e->k.scratch) : OK;
 }
 
@@ -226,6 +228,7 @@ static status run_steps(frame *f, run_env *env) {
       profiler_record(env->trace, "Node", e->source->node->name, e->source->node->op_type, "CPUExecutionProvider", begin, profiler_now_ns());
   }
   env->stats.kernel_launches += (uint64_t)f->step_count;
+  env->stats.bytes_reordered += f->shapes->reordered_bytes;
   return OK;
 }
 

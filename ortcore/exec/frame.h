@@ -68,7 +68,7 @@ typedef struct exec_step {
   status late_error;                                        /* of a service that has no way to return one */
   tensor *inferred;                                         /* EXEC_SPECIALISE: shapes of the outputs for these dims; rank -1 where they depend on data */
   int64_t *spec_key;                                        /* EXEC_SPECIALISE: dims that k.spec was made for; NULL before */
-  size_t spec_key_bytes, spec_scratch;
+  size_t spec_scratch, spec_reordered;                      /* EXEC_SPECIALISE: as specialise_ctx has them */
 } exec_step;
 
 struct frame {

@@ -94,9 +94,11 @@ static status choose_onednn(specialise_ctx *c, const conv_params *p, const tenso
   if (!s->primitive) return OK;
   s->route = CONV_ONEDNN;
   c->scratch_bytes = dnn_scratch_bytes(s->primitive);
+  c->reordered_bytes = dnn_reordered_bytes(s->primitive);
   if (p->packed) return dnn_weights_get(p->packed, s->primitive, w->data, &s->weights);
   s->weights_bytes = dnn_weights_bytes(s->primitive);
   c->scratch_bytes += s->weights_bytes;
+  c->reordered_bytes += s->weights_bytes;
   return OK;
 }
 
@@ -161,6 +163,7 @@ static status specialise(specialise_ctx *c, conv_spec *s) {
   c->scratch_bytes = gemm_scratch_bytes(gemm_acc_of(x->type), c->threads, g->outs, window_out(&g->w), g->ins * window_taps(&g->w));
   if (p->kind->transposed && !p->weights) s->weights_bytes = (tensor_bytes(w) + 63) & ~(size_t)63;
   c->scratch_bytes += s->weights_bytes;
+  c->reordered_bytes = s->weights_bytes;
   return OK;
 }
 

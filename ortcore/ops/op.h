@@ -56,6 +56,7 @@ typedef struct specialise_ctx {
   int threads;
   const void *data;
   size_t scratch_bytes;                                     /* set it: run finds that much at k->scratch, 64-byte aligned */
+  size_t reordered_bytes;                                   /* set it: what each run moves for no other reason than a layout; it is counted */
 } specialise_ctx;
 
 typedef struct kernel_ctx kernel_ctx;

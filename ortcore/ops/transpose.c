@@ -78,6 +78,13 @@ static status transpose_run(kernel_ctx *k) {
   return OK;
 }
 
+/* One that the layout pass put in: runs count what it moves. */
+static status relayout_specialise(specialise_ctx *c, void **out_spec) {
+  c->reordered_bytes = tensor_bytes(c->in[0]);
+  *out_spec = NULL;
+  return OK;
+}
+
 /* ---- DepthToSpace, SpaceToDepth ---- */
 
 typedef struct depth_params { int64_t block; bool crd; } depth_params;
@@ -154,6 +161,8 @@ static status depth_run(kernel_ctx *k) {
 OP_FAMILY(transpose) = {
   {.name = "Transpose", .since = 1, .signature = "data:T -> transposed:T", .T = TS_ALL, .infer = transpose_infer,
    .prepare = transpose_prepare, .run = transpose_run},
+  {.name = "Transpose", .domain = "ortcore", .since = 1, .signature = "data:T -> transposed:T", .T = TS_ALL, .infer = transpose_infer,
+   .prepare = transpose_prepare, .specialise = relayout_specialise, .run = transpose_run},
   {.name = "DepthToSpace", .since = 1, DEPTH},
   {.name = "DepthToSpace", .since = 11, DEPTH},
   {.name = "SpaceToDepth", .since = 1, DEPTH},

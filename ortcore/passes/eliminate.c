@@ -94,7 +94,10 @@ status pass_eliminate(rewriter *w, int32_t index) {
 
 /* ---- Two in a row that are one ----------------------------------------------------------------------------------------------------------- */
 
-/* Transpose(Transpose(x, a), b) is Transpose(x, a after b). */
+/* The model's own, or one that the layout pass made. */
+static bool is_transpose(const node *n) { return node_is(n, "Transpose") || node_is_internal(n, "Transpose"); }
+
+/* Transpose(Transpose(x, a), b) is Transpose(x, a after b); the model's if one of them was. */
 static status join_transposes(rewriter *w, int32_t index, const node *n, const node *first) {
   int64_t outer_count, inner_count, joined[MAX_RANK];
   const int64_t *outer = attr_ints(n, "perm", &outer_count), *inner = attr_ints(first, "perm", &inner_count);
@@ -103,8 +106,9 @@ static status join_transposes(rewriter *w, int32_t index, const node *n, const n
     if (outer[d] < 0 || outer[d] >= inner_count) return OK;
     joined[d] = inner[outer[d]];
   }
+  const node *as = node_is(n, "Transpose") ? n : first;
   node *made;
-  TRY(rewrite_replace(w, index, "Transpose", "", n->opset, 1, (int32_t[]){first->inputs[0]}, &made));
+  TRY(rewrite_replace(w, index, "Transpose", as->domain, as->opset, 1, (int32_t[]){first->inputs[0]}, &made));
   return node_set_attr_ints(w->g, made, "perm", outer_count, joined);
 }
 
@@ -120,9 +124,9 @@ static status join_reshapes(rewriter *w, int32_t index, const node *n, const nod
 
 status pass_join(rewriter *w, int32_t index) {
   const node *n = w->g->nodes[index];
-  if (node_is(n, "Transpose")) {
-    const node *first = rewrite_producer(w, node_input(n, 0), "Transpose");
-    return first ? join_transposes(w, index, n, first) : OK;
+  if (is_transpose(n)) {
+    const node *first = rewrite_producer(w, node_input(n, 0), NULL);
+    return is_transpose(first) ? join_transposes(w, index, n, first) : OK;
   }
   if (!node_is(n, "Reshape") || !node_has(n, 1)) return OK;
   static const char *const reshaping[] = {"Reshape", "Squeeze", "Unsqueeze", "Flatten"};

@@ -8,7 +8,7 @@
 #include <ortcore/passes/layout.h>
 #include <string.h>
 
-enum { TRANSPOSE_OPSET = 13, RANK_LEAST = 3, RANK_MOST = 5 };
+enum { RESHAPE_OPSET = 13, RANK_MOST = 5 };
 
 static fact *fact_of(layout_pass *l, int32_t v) { return &l->g->values[v].fact; }
 
@@ -29,14 +29,16 @@ static void permute(const fact *image, fact *out) {
   for (int d = 0; d < image->rank; ++d) out->dims[layout_axis(d, image->rank)] = image->dims[d];
 }
 
-static status add_node(layout_pass *l, const char *op_type, int32_t input_count, const int32_t *inputs, int32_t output, node **out) {
-  TRY(graph_add_node(l->g, op_type, "", input_count, inputs, 1, &output, out));
-  (*out)->opset = TRANSPOSE_OPSET;
-  (*out)->op = op_find("", op_type, TRANSPOSE_OPSET);
+static status add_node(layout_pass *l, const char *domain, const char *op_type, int64_t opset, int32_t input_count, const int32_t *inputs, int32_t output,
+                       node **out) {
+  TRY(graph_add_node(l->g, op_type, domain, input_count, inputs, 1, &output, out));
+  (*out)->opset = opset;
+  (*out)->op = op_find(domain, op_type, opset);
   l->changed = true;
   return (*out)->op ? OK : ERROR(ENGINE_ERROR, "the layout pass needs %s, which does not exist", op_type);
 }
 
+/* In the internal domain: a run counts what its Transposes move. */
 static status add_transpose(layout_pass *l, int32_t from, int32_t to, int rank, bool to_last) {
   int64_t perm[RANK_MOST];
   node *n;
@@ -45,7 +47,7 @@ static status add_transpose(layout_pass *l, int32_t from, int32_t to, int rank, 
     if (to_last) perm[twin_axis] = d;
     else perm[d] = twin_axis;
   }
-  TRY(add_node(l, "Transpose", 1, &from, to, &n));
+  TRY(add_node(l, "ortcore", "Transpose", 1, 1, &from, to, &n));
   return node_set_attr_ints(l->g, n, "perm", rank, perm);
 }
 
@@ -62,7 +64,7 @@ static status widen(layout_pass *l, int32_t v, int rank, int32_t *out) {
   fact_set_shape(&wide, rank, shape);
   wide.value = NULL;
   *fact_of(l, *out) = wide;
-  return add_node(l, "Reshape", 2, (int32_t[]){v, shape_value}, *out, &n);
+  return add_node(l, "", "Reshape", RESHAPE_OPSET, 2, (int32_t[]){v, shape_value}, *out, &n);
 }
 
 status layout_constant(layout_pass *l, int64_t count, const int64_t *elements, int32_t *out) {

@@ -8,6 +8,7 @@
 
 /* Before opset 7 operators broadcast by attributes; no rewrite knows them. */
 bool node_is(const node *n, const char *op_type) { return n && !*n->domain && n->opset >= 7 && !strcmp(n->op_type, op_type); }
+bool node_is_internal(const node *n, const char *op_type) { return n && !strcmp(n->domain, "ortcore") && !strcmp(n->op_type, op_type); }
 
 node *rewrite_producer(const rewriter *w, int32_t v, const char *op_type) {
   if (v == NO_VALUE || w->g->values[v].producer < 0) return NULL;

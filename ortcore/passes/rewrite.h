@@ -24,6 +24,8 @@ status rewrite_each(graph *g, const pass_env *env, rewrite_visit visit, bool *ou
 static inline const fact *rewrite_fact(const rewriter *w, int32_t v) { return &w->g->values[v].fact; }
 /* The node is that operator of ai.onnx. */
 bool node_is(const node *n, const char *op_type);
+/* The node is that operator of the domain "ortcore", which passes make. */
+bool node_is_internal(const node *n, const char *op_type);
 /* The node that computes `v`, if it is that operator (NULL: any) of ai.onnx; else NULL. */
 node *rewrite_producer(const rewriter *w, int32_t v, const char *op_type);
 /* Nothing but one operand reads it. */

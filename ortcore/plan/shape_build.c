@@ -154,6 +154,7 @@ static status specialise(builder *b, int32_t index) {
   TRY(s->op->specialise(&c, &plan_of->spec));
   plan_of->specialised = true;
   plan_of->scratch_bytes = c.scratch_bytes;
+  sp->reordered_bytes += c.reordered_bytes;
   return OK;
 }
 

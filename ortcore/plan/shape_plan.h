@@ -37,6 +37,7 @@ struct shape_plan {
   slot_plan *slots;
   step_plan *steps;
   size_t block_bytes;
+  size_t reordered_bytes;                                   /* by all specialised steps, each time they run */
   int32_t *first_write;                                     /* by OUTPUT root slot: the first step that writes its memory */
   int32_t *last_read;                                       /* by INPUT root slot: the last step that reads its memory */
   int32_t value_count;

@@ -92,10 +92,14 @@ def with_a_branch():
     return net.model(net.node("Add", net.conv(a, 16, 16), b))
 
 
-def run(model, feeds, level, disabled=()):
+def make_session(model, level=ort.GraphOptimizationLevel.ORT_ENABLE_ALL, disabled=()):
     options = ort.SessionOptions()
     options.graph_optimization_level = level
-    return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"], disabled_optimizers=list(disabled)).run(None, feeds)
+    return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"], disabled_optimizers=list(disabled))
+
+
+def run(model, feeds, level, disabled=()):
+    return make_session(model, level, disabled).run(None, feeds)
 
 
 @pytest.mark.parametrize("build", [chain, squeeze_and_excite, joins_and_splits, upwards, one_dimension, with_a_branch])
@@ -108,3 +112,88 @@ def test_layouts_agree(build, disabled):
     for got, want in zip(run(model, feeds, ort.GraphOptimizationLevel.ORT_ENABLE_ALL, disabled), expected, strict=True):
         assert got.shape == want.shape
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=5e-5)
+
+
+# ---- Bytes that move only to change a layout are counted ----------------------------------------------------------------------------------
+
+FLOATS = 4
+WITH_ONEDNN = "oneDNN" in ort.get_build_info()
+needs_onednn = pytest.mark.skipif(not WITH_ONEDNN, reason="without oneDNN nothing is turned to channels last")
+
+
+def reordered(session, runs=1, **feeds):
+    before = session.stats()["total"]["bytes_reordered"]
+    for _ in range(runs):
+        session.run(None, feeds)
+    latest, total = session.stats()["latest"]["bytes_reordered"], session.stats()["total"]["bytes_reordered"]
+    assert total == before + runs * latest
+    return latest
+
+
+def zeros(*shape):
+    return np.zeros(shape, np.float32)
+
+
+@needs_onednn
+def test_each_inserted_transpose_counts():
+    """Into the chain and out of it; what joins the chain in the middle moves nothing."""
+    net = Net(("n", 3, 26, 28))
+    a = net.node("Relu", net.conv("x", 3, 16))
+    session = make_session(net.model(net.node("Mul", net.conv(a, 16, 24), net.constant(np.full((24, 1, 1), 2, np.float32)))))
+    pixels = 26 * 28 * FLOATS
+    for images in (1, 2, 1):
+        assert reordered(session, 3, x=zeros(images, 3, 26, 28)) == images * (3 + 24) * pixels
+    # A value that is read in both layouts is transposed back once.
+    net = Net((1, 3, 26, 28))
+    a = net.conv("x", 3, 16)
+    assert reordered(make_session(net.model(a, net.conv(a, 16, 24))), x=zeros(1, 3, 26, 28)) == (3 + 16 + 24) * pixels
+
+
+@needs_onednn
+def test_a_transpose_of_the_models_own_is_no_reorder():
+    net = Net((1, 20, 20, 8))
+    out = net.node("Transpose", net.conv(net.node("Transpose", "x", perm=[0, 3, 1, 2]), 8, 16), perm=[0, 2, 3, 1])
+    assert reordered(make_session(net.model(out)), x=zeros(1, 20, 20, 8)) == 0
+    net = Net((1, 8, 20, 20))
+    out = net.node("Transpose", net.conv("x", 8, 16), perm=[3, 2, 1, 0])          # joined with the one out of the chain
+    assert reordered(make_session(net.model(out)), x=zeros(1, 8, 20, 20)) == 8 * 20 * 20 * FLOATS
+
+
+@needs_onednn
+def test_shapes_known_only_at_run_time_count_too():
+    net = Net((1, 3, 40, 40))
+    rows = net.node("Cast", net.node("ReduceMax", "x", keepdims=0), to=TensorProto.INT64)
+    cut = net.node("Slice", "x", net.constant(np.array([0])), net.node("Reshape", rows, net.constant(np.array([1]))), net.constant(np.array([2])))
+    session = make_session(net.model(net.conv(cut, 3, 16)))
+    for height in (20, 20, 30):
+        assert reordered(session, x=np.full((1, 3, 40, 40), height, np.float32)) == (3 + 16) * height * 40 * FLOATS
+
+
+@needs_onednn
+def test_the_count_survives_a_written_model(tmp_path):
+    options = ort.SessionOptions()
+    options.optimized_model_filepath = str(tmp_path / "optimised.onnx")
+    net = Net((1, 3, 26, 28))
+    first = ort.InferenceSession(net.model(net.conv("x", 3, 16)), options)
+    again = make_session(options.optimized_model_filepath)
+    assert reordered(again, x=zeros(1, 3, 26, 28)) == reordered(first, x=zeros(1, 3, 26, 28)) > 0
+
+
+@needs_onednn
+def test_onednn_reorders_plain_images_itself():
+    """Without the pass oneDNN takes the image into a layout of its own and back, padded to whole blocks."""
+    net = Net((1, 16, 26, 28))
+    session = make_session(net.model(net.conv("x", 16, 32)), disabled=["ChannelsLast"])
+    assert reordered(session, 2, x=zeros(1, 16, 26, 28)) == (16 + 32) * 26 * 28 * FLOATS
+
+
+def test_small_convolutions_products_and_elementwise_graphs_reorder_nothing():
+    net = Net((1, 3, 6, 6))
+    assert reordered(make_session(net.model(net.conv("x", 3, 4)), disabled=["ChannelsLast"]), x=zeros(1, 3, 6, 6)) == 0
+    net = Net((64, 96))
+    hidden = net.node("Relu", net.node("Gemm", "x", net.constant(zeros(96, 128)), net.constant(zeros(128))))
+    assert reordered(make_session(net.model(net.node("MatMul", hidden, net.constant(zeros(128, 16))))), x=zeros(64, 96)) == 0
+    net = Net((2, 64, 96))                                     # attention: both operands of the products are computed
+    keys = net.node("Transpose", net.node("MatMul", "x", net.constant(zeros(96, 96))), perm=[0, 2, 1])
+    scores = net.node("Softmax", net.node("MatMul", "x", keys), axis=-1)
+    assert reordered(make_session(net.model(net.node("MatMul", scores, "x"))), x=zeros(2, 64, 96)) == 0

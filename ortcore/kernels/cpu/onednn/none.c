@@ -17,6 +17,7 @@ status dnn_matmul_create(const dnn_matmul *m, int threads, dnn **out) { (void)m,
 status dnn_conv_create(const dnn_conv *c, int threads, dnn **out) { (void)c, (void)threads, *out = NULL; return OK; }
 void dnn_release(dnn *p) { (void)p; }
 size_t dnn_scratch_bytes(const dnn *p) { (void)p; return 0; }
+size_t dnn_reordered_bytes(const dnn *p) { (void)p; return 0; }
 size_t dnn_weights_bytes(const dnn *p) { (void)p; return 0; }
 
 static status absent(void) { return ERROR(RUNTIME_EXCEPTION, "this build of ortcore has no oneDNN"); }

@@ -44,6 +44,7 @@ status dnn_conv_create(const dnn_conv *c, int threads, dnn **out) MUST_CHECK;
 
 void dnn_release(dnn *p);
 size_t dnn_scratch_bytes(const dnn *p);
+size_t dnn_reordered_bytes(const dnn *p);                   /* of operands that each run copies to or from another layout; weights are packed before */
 /* bias and residual are NULL exactly if the primitive was made without. weights are packed if it chose their layout. */
 status dnn_run(dnn *p, int threads, void *scratch, const void *x, const void *weights, const void *bias, const void *residual, void *y) MUST_CHECK;
 

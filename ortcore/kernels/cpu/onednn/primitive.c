@@ -148,6 +148,13 @@ status dnn_create(dnnl_primitive_desc_t pd, dnnl_memory_desc_t given[OPERANDS], 
 
 size_t dnn_scratch_bytes(const dnn *p) { return p->scratch_bytes; }
 
+size_t dnn_reordered_bytes(const dnn *p) {
+  size_t bytes = 0;
+  for (int i = 0; i < OPERANDS; ++i)
+    if (p->operands[i].reorder) bytes += dnnl_memory_desc_get_size(i == OPERAND_Y ? p->operands[i].given : p->operands[i].wanted);
+  return bytes;
+}
+
 /* ---- Running ------------------------------------------------------------------------------------------------------- */
 
 struct arguments {
