@@ -9,7 +9,8 @@
 typedef struct graph graph;
 typedef struct model model;
 typedef struct node node;
-struct op_def;                                              /* ops/op.h; the IR only carries the pointer */
+struct op_def;                                              /* ops/op.h; the IR only carries the pointers */
+struct kernel_row;                                          /* provider/provider.h */
 
 typedef enum attr_kind {                                    /* numbers of AttributeProto.AttributeType */
   ATTR_FLOAT = 1, ATTR_INT = 2, ATTR_STRING = 3, ATTR_TENSOR = 4, ATTR_GRAPH = 5, ATTR_FLOATS = 6, ATTR_INTS = 7, ATTR_STRINGS = 8,
@@ -36,6 +37,7 @@ typedef struct node {
   const char *op_type, *domain;                             /* domain "" is ai.onnx */
   int64_t opset;                                            /* version of its domain that the model imports */
   const struct op_def *op;                                  /* resolved by ops/registry */
+  const struct kernel_row *kernel;                          /* of a device, where placement put it; NULL: it runs on the CPU */
   int32_t input_count, output_count;
   int32_t *inputs, *outputs;                                /* value ids of this graph; NO_VALUE where omitted */
   int32_t attr_count;
@@ -51,6 +53,7 @@ typedef struct value {
   const fact *declared;                                     /* what the model says of it; NULL: nothing. Inference checks it and fills gaps from it */
   int32_t producer;                                         /* node index, or -1 */
   bool is_input, is_output, is_initializer, is_capture;
+  bool on_device;                                           /* it lies in the memory of the session's device, not of the host (plan/placement.h) */
   bool is_disputed;                                         /* inference contradicts the declared shape: dims that differ count as unknown */
   buffer *memory;                                           /* constants: what fact.value->data lies in (retained by the model) */
   const tensor *default_value;                              /* overridable initializers (inputs too): their fact has no value */

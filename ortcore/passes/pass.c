@@ -6,26 +6,26 @@
 
 /* In the order in which they run, until none of them finds anything. A pass that changes something is followed by inference. */
 static const pass passes[] = {
-  {"QDQMatMulFusion", 2, NULL, pass_quantised_product},      /* before its constant operand is folded to floats */
-  {"ConstantFolding", 1, pass_fold, NULL},
-  {"NoopElimination", 1, NULL, pass_eliminate},
-  {"ReshapeFusion", 1, NULL, pass_join},
-  {"ConvBNFusion", 1, NULL, pass_conv_batchnorm},
-  {"ConvAffineFusion", 1, NULL, pass_conv_affine},
-  {"MatMulIntegerToFloatFusion", 2, NULL, pass_scaled_product},
-  {"QuantisedBiasFusion", 2, NULL, pass_quantised_bias},
-  {"AffineChainFusion", 2, NULL, pass_affine_chain},
-  {"LayerNormFusion", 2, NULL, pass_fuse_layer_norm},
-  {"GeluFusion", 2, NULL, pass_fuse_gelu},
-  {"SwishFusion", 2, NULL, pass_fuse_swish},
-  {"HardSwishFusion", 2, NULL, pass_fuse_hard_swish},
-  {"MatMulTransposeFusion", 2, NULL, pass_fuse_transpose},
-  {"MatMulScaleFusion", 2, NULL, pass_fuse_scale},
-  {"ProductSumFusion", 2, NULL, pass_fuse_sum},
-  {"ProductActivationFusion", 2, NULL, pass_fuse_activation},
-  {"BatchNormToAffine", 3, NULL, pass_batchnorm_affine},
-  {"ChannelsLast", 3, pass_layout, NULL},
-  {"Winograd", 99, pass_winograd, NULL},
+  {.name = "QDQMatMulFusion", .level = 2, .visit = pass_quantised_product},      /* before its constant operand is folded to floats */
+  {.name = "ConstantFolding", .level = 1, .run = pass_fold},
+  {.name = "NoopElimination", .level = 1, .visit = pass_eliminate},
+  {.name = "ReshapeFusion", .level = 1, .visit = pass_join},
+  {.name = "ConvBNFusion", .level = 1, .visit = pass_conv_batchnorm},
+  {.name = "ConvAffineFusion", .level = 1, .visit = pass_conv_affine},
+  {.name = "MatMulIntegerToFloatFusion", .level = 2, .visit = pass_scaled_product},
+  {.name = "QuantisedBiasFusion", .level = 2, .visit = pass_quantised_bias},
+  {.name = "AffineChainFusion", .level = 2, .visit = pass_affine_chain},
+  {.name = "LayerNormFusion", .level = 2, .visit = pass_fuse_layer_norm},
+  {.name = "GeluFusion", .level = 2, .visit = pass_fuse_gelu},
+  {.name = "SwishFusion", .level = 2, .visit = pass_fuse_swish},
+  {.name = "HardSwishFusion", .level = 2, .visit = pass_fuse_hard_swish},
+  {.name = "MatMulTransposeFusion", .level = 2, .visit = pass_fuse_transpose},
+  {.name = "MatMulScaleFusion", .level = 2, .visit = pass_fuse_scale},
+  {.name = "ProductSumFusion", .level = 2, .visit = pass_fuse_sum},
+  {.name = "ProductActivationFusion", .level = 2, .visit = pass_fuse_activation},
+  {.name = "BatchNormToAffine", .level = 3, .visit = pass_batchnorm_affine},
+  {.name = "ChannelsLast", .level = 3, .run = pass_layout, .scope = PASS_CPU_ONLY},
+  {.name = "Winograd", .level = 99, .run = pass_winograd, .scope = PASS_CPU_ONLY},
 };
 
 #define MOST_ROUNDS 8                                        /* each round makes the graph smaller; this bounds what a mistake could cost */
@@ -39,6 +39,15 @@ static bool is_disabled(const char *list, const char *name) {
   return false;
 }
 
+bool pass_on_device(const pass_env *env, const graph *g, const node *n) {
+  const fact *in[64];
+  if (!env->device || g->parent || n->input_count > (int32_t)(sizeof in / sizeof *in)) return false;
+  for (int32_t i = 0; i < n->input_count; ++i) in[i] = n->inputs[i] == NO_VALUE ? NULL : &g->values[n->inputs[i]].fact;
+  return n->op && provider_find_kernel(env->device, n, in);
+}
+
+static bool is_for(const pass *p, const pass_env *env) { return p->scope == PASS_ALWAYS || (p->scope == PASS_DEVICE_ONLY) == (env->device != NULL); }
+
 static status run_on(const pass *p, graph *g, const pass_env *env, bool *changed) {
   for (int32_t i = 0; i < g->node_count; ++i)
     for (int32_t a = 0; a < g->nodes[i]->attr_count; ++a)
@@ -50,7 +59,7 @@ static status run_round(model *m, int lowest, int level, const char *disabled, c
   for (size_t i = 0; i < sizeof passes / sizeof *passes; ++i) {
     const pass *p = &passes[i];
     bool changed = false;
-    if (p->level < lowest || p->level > level || is_disabled(disabled, p->name)) continue;
+    if (p->level < lowest || p->level > level || !is_for(p, env) || is_disabled(disabled, p->name)) continue;
     if (env->cancel && *env->cancel) return ERROR(MODEL_LOAD_CANCELED, "loading was cancelled");
     TRY(status_context(run_on(p, m->main, env, &changed), "pass %s", p->name));
     if (changed) TRY(infer_graph(m->main));

@@ -2,7 +2,7 @@
 #ifndef ORTCORE_PASSES_PASS_H
 #define ORTCORE_PASSES_PASS_H
 
-#include <ortcore/ops/op.h>
+#include <ortcore/provider/provider.h>
 
 struct rewriter;
 
@@ -12,8 +12,14 @@ typedef struct pass_env {
   status (*eval_node)(void *user, const node *n, int32_t in_count, const fact *const *in, int32_t out_count, const fact *const *out_facts, ortc_value **out);
   void *user;
   const _Atomic bool *cancel;                               /* may be NULL */
+  const provider *device;                                   /* of the session's first provider, if that is not the CPU; else NULL */
   int64_t constant_folding_limit;                           /* bytes of one folded output; 0: the default */
 } pass_env;
+
+/* Is there a kernel for the node on the session's device? Passes ask it of what they make, and of what only a device profits from. */
+bool pass_on_device(const pass_env *env, const graph *g, const node *n);
+
+typedef enum pass_scope { PASS_ALWAYS, PASS_CPU_ONLY, PASS_DEVICE_ONLY } pass_scope;
 
 typedef struct pass {
   const char *name;
@@ -21,6 +27,7 @@ typedef struct pass {
   /* One of the two: over a whole graph, or at each node of it (rewrite.h). */
   status (*run)(graph *g, const pass_env *env, bool *out_changed);
   status (*visit)(struct rewriter *w, int32_t index);
+  pass_scope scope;                                         /* sessions that it is for */
 } pass;
 
 /* Infers facts, then runs the passes of `level` and below that `disabled` (names separated by ';', or NULL) does not name, on the main graph and

@@ -5,7 +5,9 @@
 #include <ortcore/base/mem.h>
 #include <ortcore/provider/provider.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "build_id.h"
@@ -29,7 +31,9 @@ const provider *provider_open(const char *path, char *why_not, size_t capacity) 
   return NULL;
 }
 
-static struct { pthread_once_t once; const provider *provider; char why_not[1024]; } cuda = {.once = PTHREAD_ONCE_INIT};
+/* Real or emulated is decided once a process, when CUDA is first asked for. */
+enum choice { UNDECIDED, EMULATION_WANTED, REAL, EMULATED };
+static struct { pthread_once_t once; const provider *provider; _Atomic int choice; char why_not[1024]; } cuda = {.once = PTHREAD_ONCE_INIT};
 
 #if ORTCORE_CUDA
 /* The path of a library that lies in the directory of this one. */
@@ -41,15 +45,31 @@ static bool path_beside_this_library(const char *file, char *path, size_t capaci
   return snprintf(path, capacity, "%.*s%s", directory, info.dli_fname, file) < (int)capacity;
 }
 
+static bool decide(void) {
+  const char *asked = getenv("ORTCORE_CUDA");
+  bool by_environment = asked && !strcmp(asked, "emulated");
+  int before = UNDECIDED;
+  bool emulated = !atomic_compare_exchange_strong(&cuda.choice, &before, by_environment ? EMULATED : REAL) || by_environment;
+  if (emulated) cuda.choice = EMULATED;
+  return emulated;
+}
+
+static void register_devices(const provider *p, int count) {
+  for (int i = 0; i < count; ++i) {
+    const device *d = p->device_at(i);
+    if (!d || !device_register(d)) LOG(WARNING, "GPU %d cannot be used: there is no memory, or no room, for it", i);
+  }
+}
+
 static void cuda_find(void) {
   char path[4096];
   const char *no_device = NULL;
-  void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);   /* loading it initialises nothing */
-  if (!driver) {
+  bool emulated = decide();
+  if (!emulated && !dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL)) {   /* loading it initialises nothing */
     snprintf(cuda.why_not, sizeof cuda.why_not, "no NVIDIA driver (libcuda.so.1) is installed here");
     return;
   }
-  if (!path_beside_this_library("libortcore_cuda.so", path, sizeof path)) {
+  if (!path_beside_this_library(emulated ? "libortcore_cuda_emulated.so" : "libortcore_cuda.so", path, sizeof path)) {
     snprintf(cuda.why_not, sizeof cuda.why_not, "the directory of libortcore.so cannot be told");
     return;
   }
@@ -58,8 +78,13 @@ static void cuda_find(void) {
     LOG(WARNING, "CUDA is not available: %s", cuda.why_not);
     return;
   }
-  if (p->device_count(&no_device) > 0) cuda.provider = p;
-  else snprintf(cuda.why_not, sizeof cuda.why_not, "%s", no_device);
+  int count = p->device_count(&no_device);
+  if (count > 0) {
+    register_devices(p, count);
+    cuda.provider = p;
+  } else {
+    snprintf(cuda.why_not, sizeof cuda.why_not, "%s", no_device);
+  }
 }
 #else
 static void cuda_find(void) { snprintf(cuda.why_not, sizeof cuda.why_not, "this build of ortcore has no CUDA provider"); }
@@ -69,6 +94,12 @@ const provider *provider_cuda(const char **out_why_not) {
   pthread_once(&cuda.once, cuda_find);
   if (out_why_not) *out_why_not = cuda.provider ? NULL : cuda.why_not;
   return cuda.provider;
+}
+
+status provider_emulate_cuda(void) {
+  int before = UNDECIDED;
+  if (atomic_compare_exchange_strong(&cuda.choice, &before, EMULATION_WANTED) || before != REAL) return OK;
+  return ERROR(FAIL, "emulation must be chosen before CUDA is used for the first time in a process; call it first, or set ORTCORE_CUDA=emulated in the environment");
 }
 
 const char *provider_available(size_t index) {

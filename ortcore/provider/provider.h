@@ -59,6 +59,9 @@ typedef const provider *(*provider_entry_fn)(const provider_host *host);
 const provider *provider_open(const char *path, char *why_not, size_t capacity);
 /* The CUDA plugin beside libortcore.so, opened on first use. NULL with the reason in *out_why_not if it cannot serve here. */
 const provider *provider_cuda(const char **out_why_not);
+/* CUDA will be the emulated device (libortcore_cuda_emulated.so) in this process, as with ORTCORE_CUDA=emulated in its environment. An error
+ * once the real one has been looked for. */
+status provider_emulate_cuda(void) MUST_CHECK;
 /* In priority order, the CPU last; NULL out of range. */
 const char *provider_available(size_t index);
 bool provider_is_known(const char *name);
