@@ -16,10 +16,19 @@ typedef struct device_graph { const device *owner; } device_graph;   /* recorded
 /* One end of a copy. */
 typedef struct memory_place { const ortc_memory_info *info; void *data; } memory_place;
 
+/* Functions of the caller from which a device's memory is to come; empty_cache may be NULL. */
+typedef struct external_memory {
+  void *(*alloc)(size_t bytes);                            /* NULL without memory; the device is current when it is called */
+  void (*free)(void *data);
+  void (*empty_cache)(void);
+} external_memory;
+
 typedef struct device_vtable {
   bool (*serves)(const device *d, const ortc_memory_info *info);   /* is that memory this device's? */
   ortc_allocator *(*allocator)(const device *d);                   /* lent: the device's plain one, on which arenas stand */
   ortc_allocator *(*host_allocator)(const device *d);              /* lent: host memory that its copies reach without staging; NULL: any will do */
+  /* A plain allocator over those functions, with one reference. NULL where the device has none. */
+  status (*external_allocator)(const device *d, const external_memory *functions, ortc_allocator **out);
   /* Makes the device current for the calling thread; leave restores what was. They nest; the token is the implementation's. */
   status (*enter)(const device *d, intptr_t *out_token);
   void (*leave)(const device *d, intptr_t token);
@@ -41,7 +50,8 @@ typedef struct device_vtable {
   status (*capture_begin)(stream *s);
   status (*capture_end)(stream *s, device_graph **out);            /* also after a failure in between: then *out is NULL and the stream usable again */
   bool (*is_capturing)(const stream *s);                           /* ... by whomever */
-  status (*graph_update)(device_graph *g, device_graph *from, bool *out_updated);   /* g takes over the addresses of an equal graph, which is consumed */
+  /* g does the work of `from` from now on; `from` is consumed in every case. *out_updated: in place, as graphs that differ in addresses alone can be. */
+  status (*graph_update)(device_graph *g, device_graph *from, bool *out_updated);
   status (*graph_launch)(device_graph *g, stream *s);
   void (*graph_release)(device_graph *g);
 } device_vtable;

@@ -1,4 +1,4 @@
-/* CUDA devices behind the vtable of device/device.h. */
+/* CUDA devices behind the vtable of device/device.h: one `device` a GPU. */
 #ifndef ORTCORE_PROVIDER_CUDA_DEVICE_H
 #define ORTCORE_PROVIDER_CUDA_DEVICE_H
 

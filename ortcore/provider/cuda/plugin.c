@@ -8,12 +8,6 @@
 
 const provider_host *plugin_host;
 
-status cuda_status(int error, const char *what) {
-  if (error == cudaSuccess) return OK;
-  ortc_status_code code = error == cudaErrorMemoryAllocation ? ORTC_OUT_OF_MEMORY : ORTC_EP_FAIL;
-  return status_make(code, "%s: %s (CUDA error %d)", what, cudaGetErrorString((cudaError_t)error), error);
-}
-
 /* A driver that is too old answers 35, and so does the runtime without any driver; 100 is a driver without a device. */
 static int device_count(const char **out_why_not) {
   static char why_not[256];
