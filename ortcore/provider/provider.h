@@ -48,6 +48,8 @@ typedef struct provider {
   const char *name;                                         /* "CUDAExecutionProvider" */
   int (*device_count)(const char **out_why_not);            /* 0 and a reason where there is none */
   const device *(*device_at)(int index);                    /* made on first use; NULL without memory */
+  /* Folders, separated by colons, in which it looks first for the vendor's libraries. Before its first use of them. */
+  void (*set_library_folders)(const char *folders);
   const kernel_row *const *families;                        /* tables that end with a row whose op is NULL; ends with NULL */
 } provider;
 

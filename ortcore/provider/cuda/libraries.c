@@ -1,7 +1,6 @@
 /* Finds cuBLASLt and cuDNN: in the process already, in the folders of the package's `cuda` extra, where the system has libraries. */
 #include <dlfcn.h>
 #include <ortcore/base/log.h>
-#include <ortcore/base/mem.h>
 #include <ortcore/provider/cuda/gpu.h>
 #include <ortcore/provider/cuda/libraries.h>
 #include <stdio.h>

@@ -151,6 +151,6 @@ status cublas_check(cublas_status result, const char *what) MUST_CHECK;
 status cudnn_check(cudnn_status result, const char *what) MUST_CHECK;
 
 /* Only the emulated GPU's plugin has this: the stand-in of that name, NULL if there is none. */
-void *emulated_library_function(const char *name) __attribute__((weak));
+void *emulated_library_function(const char *name) __attribute__((weak, visibility("hidden")));
 
 #endif

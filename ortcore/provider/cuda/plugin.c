@@ -1,6 +1,7 @@
 /* The entry of libortcore_cuda.so: checks the build, counts devices, lists the kernels. */
 #include <cuda_runtime_api.h>
 #include <ortcore/provider/cuda/device.h>
+#include <ortcore/provider/cuda/libraries.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,7 +37,7 @@ static const kernel_row *const families[] = {
 #undef X
 
 static const provider cuda_provider = {.size = sizeof(provider), .build_id = ORTCORE_BUILD_ID, .name = PROVIDER_CUDA, .device_count = device_count,
-                                       .device_at = cuda_device_at, .families = families};
+                                       .device_at = cuda_device_at, .set_library_folders = cuda_set_library_folders, .families = families};
 
 __attribute__((visibility("default"))) const provider *ortcore_provider(const provider_host *host);
 const provider *ortcore_provider(const provider_host *host) {
