@@ -1,8 +1,7 @@
-/* If, Loop and Scan: steps that run plans of their own. Conditions and trip counts are values on the host. */
+/* If and Loop, and what Scan has in common with them. */
 #include <ortcore/base/checked.h>
 #include <ortcore/base/mem.h>
-#include <ortcore/exec/executor.h>
-#include <ortcore/exec/stack.h>
+#include <ortcore/exec/control.h>
 #include <string.h>
 
 /* ---- Running a subplan ----------------------------------------------------------------------------------------------- */
@@ -10,24 +9,14 @@
 /* After this many changes of shape within one Loop or Scan, plans per shape are not worth making: the generic one serves any. */
 #define SHAPE_CHANGES 3
 
-typedef struct runner {
-  exec_step *step;
-  plan *sub;
-  int32_t child;                                            /* index in frame.children */
-  int shape_changes;
-  int32_t feed_count;                                       /* inputs of the subgraph, then its captures */
-  feed *feeds;
-  const tensor **views;                                     /* of the feeds */
-  target *targets;                                          /* outputs of the subgraph */
-} runner;
-
 static void runner_deinit(runner *r) {
   mem_free(r->feeds);
   mem_free(r->views);
   mem_free(r->targets);
+  *r = (runner){0};
 }
 
-static status runner_init(runner *r, exec_step *e, const char *attribute) {
+status runner_init(runner *r, exec_step *e, const char *attribute) {
   *r = (runner){.step = e, .sub = step_subplan(e->source, attribute)};
   if (!r->sub) return ERROR(INVALID_GRAPH, "attribute '%s' with a graph is missing", attribute);
   const graph *g = r->sub->graph;
@@ -62,7 +51,7 @@ static status child_frame(runner *r, frame **out) {
   return s;
 }
 
-static status runner_run(runner *r) {
+status runner_run(runner *r) {
   for (int32_t i = 0; i < r->feed_count; ++i) r->views[i] = r->feeds[i].view;
   for (int32_t i = 0; i < r->sub->graph->output_count; ++i) r->targets[i].placed = false;
   frame *child;
@@ -77,7 +66,7 @@ static status runner_run(runner *r) {
   return s;
 }
 
-static void drop_result(target *t) {
+void target_drop(target *t) {
   buffer_release(t->result_memory);
   ort_value_release(t->object);
   t->result_memory = NULL;
@@ -105,7 +94,7 @@ static status deliver(exec_step *e, int32_t i, target *t) {
   int32_t v = i < e->k.out_count ? e->source->out[i] : NO_VALUE;
   status s = OK;
   if (v == NO_VALUE) {
-    drop_result(t);
+    target_drop(t);
   } else if (t->object) {
     kernel_set_value(&e->k, i, t->object);
     t->object = NULL;
@@ -116,11 +105,11 @@ static status deliver(exec_step *e, int32_t i, target *t) {
   } else {
     s = copy_to_output(e, i, &t->result);
   }
-  drop_result(t);
+  target_drop(t);
   return s;
 }
 
-static status deliver_stack(exec_step *e, stack *s, int32_t output) {
+status deliver_stack(exec_step *e, stack *s, int32_t output) {
   int32_t v = output < e->k.out_count ? e->source->out[output] : NO_VALUE;
   if (v != NO_VALUE && e->owner->shapes->slots[v].known) stack_assume(s, &e->owner->shapes->slots[v].view);
   return stack_deliver(s, &e->k, output);
@@ -152,7 +141,7 @@ static status run_if(exec_step *e) {
   target_planned_memory(e, &r);
   status s = runner_run(&r);
   for (int32_t i = 0; i < r.sub->graph->output_count; ++i) {
-    if (s || r.targets[i].kind == TARGET_NONE) drop_result(&r.targets[i]);
+    if (s || r.targets[i].kind == TARGET_NONE) target_drop(&r.targets[i]);
     else s = deliver(e, i, &r.targets[i]);
   }
   runner_deinit(&r);
@@ -161,17 +150,20 @@ static status run_if(exec_step *e) {
 
 /* ---- Values carried from iteration to iteration -------------------------------------------------------------------------- */
 
-typedef struct carried { tensor view; buffer *memory; ortc_value *object; } carried;
-
-static void carried_set(carried *c, const feed *f) {
+void carried_set(carried *c, const feed *f) {
   *c = (carried){.memory = buffer_retain(f->memory), .object = ort_value_retain(f->object)};
   if (f->view) c->view = *f->view;
   else c->view.rank = RANK_UNKNOWN;
 }
 
-static void carried_take(carried *c, target *t) {
+void carried_release(carried *c) {
   buffer_release(c->memory);
   ort_value_release(c->object);
+  *c = (carried){0};
+}
+
+void carried_take(carried *c, target *t) {
+  carried_release(c);
   *c = (carried){.view = t->result, .memory = t->result_memory, .object = t->object};
   if (t->object) c->view.rank = RANK_UNKNOWN;
   t->result_memory = NULL;
@@ -179,7 +171,7 @@ static void carried_take(carried *c, target *t) {
 }
 
 /* The object's reference goes to the run, which may be its only holder then. */
-static feed carried_feed(carried *c) {
+feed carried_feed(carried *c) {
   if (c->object) {
     feed f = {.object = c->object, .move = true};
     c->object = NULL;
@@ -188,7 +180,7 @@ static feed carried_feed(carried *c) {
   return c->view.rank < 0 ? (feed){0} : (feed){.view = &c->view, .memory = c->memory};
 }
 
-static status carried_deliver(exec_step *e, int32_t i, carried *c) {
+status carried_deliver(exec_step *e, int32_t i, carried *c) {
   target t = {.result = c->view, .result_memory = c->memory, .object = c->object};
   if (!c->object && c->view.rank < 0) {
     t.object = ort_value_none();
@@ -198,31 +190,17 @@ static status carried_deliver(exec_step *e, int32_t i, carried *c) {
   return deliver(e, i, &t);
 }
 
-static void carried_release(carried *items, int32_t count) {
-  for (int32_t i = 0; items && i < count; ++i) {
-    buffer_release(items[i].memory);
-    ort_value_release(items[i].object);
-  }
-  mem_free(items);
-}
-
 /* ---- Loop ---------------------------------------------------------------------------------------------------------------- */
 
-typedef struct loop {
-  runner r;
-  int32_t carried_count, stack_count;
-  carried *carried;
-  stack *stacks;
-} loop;
-
-static void loop_deinit(loop *l) {
-  carried_release(l->carried, l->carried_count);
+void loop_deinit(loop *l) {
+  for (int32_t i = 0; l->carried && i < l->carried_count; ++i) carried_release(&l->carried[i]);
+  mem_free(l->carried);
   for (int32_t i = 0; l->stacks && i < l->stack_count; ++i) stack_deinit(&l->stacks[i]);
   mem_free(l->stacks);
   runner_deinit(&l->r);
 }
 
-static status loop_alloc(loop *l) {
+status loop_alloc(loop *l) {
   l->carried = mem_calloc((size_t)l->carried_count + 1, sizeof *l->carried);
   l->stacks = mem_calloc((size_t)l->stack_count + 1, sizeof *l->stacks);
   return l->carried && l->stacks ? OK : status_out_of_memory();
@@ -245,11 +223,11 @@ static status loop_iterate(loop *l, exec_step *e, int64_t trips, bool condition)
     TRY(status_context(runner_run(&l->r), "iteration %lld", (long long)i));
     target *t = l->r.targets;
     status s = read_bool(&t[0].result, "the loop's condition output", &flag);
-    drop_result(&t[0]);
+    target_drop(&t[0]);
     for (int32_t c = 0; c < l->carried_count; ++c) carried_take(&l->carried[c], &t[1 + c]);
     for (int32_t k = 0; k < l->stack_count; ++k) {
       if (!s) s = stack_push(&l->stacks[k], &t[1 + l->carried_count + k].result, trips);
-      drop_result(&t[1 + l->carried_count + k]);
+      target_drop(&t[1 + l->carried_count + k]);
     }
     TRY(s);
   }
@@ -287,86 +265,7 @@ static status run_loop(exec_step *e) {
   return s;
 }
 
-/* ---- Scan (since opset 9) -------------------------------------------------------------------------------------------------- */
-
-typedef struct scan {
-  loop l;                                                   /* carried: the state variables; stacks: the scan outputs */
-  int32_t scan_count;
-  slicer *slicers;
-  int64_t length;
-} scan;
-
-static status scan_init_inputs(scan *x, exec_step *e) {
-  int64_t axis_count = 0, direction_count = 0;
-  const int64_t *axes = attr_ints(e->k.node, "scan_input_axes", &axis_count), *directions = attr_ints(e->k.node, "scan_input_directions", &direction_count);
-  for (int32_t i = 0; i < x->scan_count; ++i) {
-    const tensor *t = e->operands[x->l.carried_count + i];
-    if (!t) return ERROR(INVALID_ARGUMENT, "scan input %d is missing", i);
-    TRY(status_context(slicer_init(&x->slicers[i], t, i < axis_count ? axes[i] : 0, i < direction_count && directions[i] == 1), "scan input %d", i));
-    if (i == 0) x->length = x->slicers[0].length;
-    if (x->slicers[i].length != x->length)
-      return ERROR(INVALID_ARGUMENT, "scan input %d has %lld slices but scan input 0 has %lld; all must agree", i, (long long)x->slicers[i].length, (long long)x->length);
-  }
-  return OK;
-}
-
-static status scan_init_outputs(scan *x, exec_step *e) {
-  const graph *g = x->l.r.sub->graph;
-  int64_t axis_count = 0, direction_count = 0;
-  const int64_t *axes = attr_ints(e->k.node, "scan_output_axes", &axis_count), *directions = attr_ints(e->k.node, "scan_output_directions", &direction_count);
-  for (int32_t k = 0; k < x->l.stack_count; ++k)
-    stack_init(&x->l.stacks[k], &g->values[g->outputs[x->l.carried_count + k]].fact, k < axis_count ? axes[k] : 0, k < direction_count && directions[k] == 1);
-  return OK;
-}
-
-static status scan_iterate(scan *x, exec_step *e) {
-  loop *l = &x->l;
-  for (int64_t i = 0; i < x->length; ++i) {
-    if (kernel_cancelled(&e->k)) return ERROR(FAIL, "the run was ended in iteration %lld because its terminate flag is set", (long long)i);
-    for (int32_t c = 0; c < l->carried_count; ++c) l->r.feeds[c] = carried_feed(&l->carried[c]);
-    for (int32_t k = 0; k < x->scan_count; ++k) l->r.feeds[l->carried_count + k] = (feed){.view = slicer_at(&x->slicers[k], i)};
-    TRY(status_context(runner_run(&l->r), "iteration %lld", (long long)i));
-    status s = OK;
-    for (int32_t c = 0; c < l->carried_count; ++c) carried_take(&l->carried[c], &l->r.targets[c]);
-    for (int32_t k = 0; k < l->stack_count; ++k) {
-      if (!s) s = stack_push(&l->stacks[k], &l->r.targets[l->carried_count + k].result, x->length);
-      drop_result(&l->r.targets[l->carried_count + k]);
-    }
-    TRY(s);
-  }
-  return OK;
-}
-
-static status run_scan(exec_step *e) {
-  scan x = {.scan_count = (int32_t)attr_int_or(e->k.node, "num_scan_inputs", 0)};
-  loop *l = &x.l;
-  TRY(runner_init(&l->r, e, "body"));
-  const graph *g = l->r.sub->graph;
-  l->carried_count = g->input_count - x.scan_count;
-  l->stack_count = g->output_count - l->carried_count;
-  status s = OK;
-  if (x.scan_count < 1 || l->carried_count < 0 || l->stack_count < 0 || e->k.in_count != g->input_count)
-    s = ERROR(INVALID_GRAPH, "the body has %d inputs and %d outputs, which does not fit a Scan with %d inputs of which %d are scanned", g->input_count,
-              g->output_count, e->k.in_count, x.scan_count);
-  else s = loop_alloc(l);
-  x.slicers = mem_calloc((size_t)(x.scan_count > 0 ? x.scan_count : 0) + 1, sizeof *x.slicers);
-  if (!s && !x.slicers) s = status_out_of_memory();
-  for (int32_t c = 0; !s && c < l->carried_count; ++c) {
-    feed f = frame_feed(e->owner, e->source->in[c]);
-    carried_set(&l->carried[c], &f);
-  }
-  if (!s) s = scan_init_inputs(&x, e);
-  if (!s) s = scan_init_outputs(&x, e);
-  if (!s) s = scan_iterate(&x, e);
-  for (int32_t c = 0; !s && c < l->carried_count; ++c) s = carried_deliver(e, c, &l->carried[c]);
-  for (int32_t k = 0; !s && k < l->stack_count; ++k) s = deliver_stack(e, &l->stacks[k], l->carried_count + k);
-  for (int32_t k = 0; x.slicers && k < x.scan_count; ++k) slicer_deinit(&x.slicers[k]);
-  mem_free(x.slicers);
-  loop_deinit(l);
-  return s;
-}
-
 status control_run(exec_step *e) {
   const char *op = e->k.node->op_type;
-  return !strcmp(op, "If") ? run_if(e) : !strcmp(op, "Loop") ? run_loop(e) : run_scan(e);
+  return !strcmp(op, "If") ? run_if(e) : !strcmp(op, "Loop") ? run_loop(e) : scan_run(e);
 }

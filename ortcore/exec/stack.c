@@ -9,7 +9,7 @@ static status whole_elements(const tensor *t) {
 }
 
 status slicer_init(slicer *s, const tensor *whole, int64_t axis, bool reversed) {
-  *s = (slicer){.whole = whole, .reversed = reversed};
+  *s = (slicer){.data = whole->data, .reversed = reversed};
   TRY(whole_elements(whole));
   int at;
   TRY(axis_normalise(axis, whole->rank, "scan_input_axes", &at));
@@ -20,18 +20,25 @@ status slicer_init(slicer *s, const tensor *whole, int64_t axis, bool reversed) 
   s->length = whole->dims[at];
   s->outer = dims_product(whole->dims, 0, at);
   s->inner_bytes = dims_product(whole->dims, at + 1, whole->rank) * tensor_width(whole);
+  s->outer_bytes = s->inner_bytes * s->length;
   if (s->outer > 1 && !(s->copy = mem_alloc(tensor_bytes(&s->slice) + 1))) return status_out_of_memory();
+  return OK;
+}
+
+status slicer_init_part(slicer *s, const tensor *whole, int64_t length, bool reversed) {
+  TRY(slicer_init(s, whole, 0, reversed));
+  s->length = length;
   return OK;
 }
 
 const tensor *slicer_at(slicer *s, int64_t index) {
   if (s->reversed) index = s->length - 1 - index;
-  char *from = (char *)s->whole->data + index * s->inner_bytes;
+  const char *from = s->data + index * s->inner_bytes;
   if (!s->copy) {
-    s->slice.data = from;
+    s->slice.data = (void *)from;
     return &s->slice;
   }
-  for (int64_t o = 0; o < s->outer; ++o) memcpy((char *)s->copy + o * s->inner_bytes, from + o * s->length * s->inner_bytes, (size_t)s->inner_bytes);
+  for (int64_t o = 0; o < s->outer; ++o) memcpy((char *)s->copy + o * s->inner_bytes, from + o * s->outer_bytes, (size_t)s->inner_bytes);
   s->slice.data = s->copy;
   return &s->slice;
 }
@@ -44,9 +51,10 @@ void stack_init(stack *s, const fact *element, int64_t axis, bool reversed) {
   *s = (stack){.element = element, .axis = axis, .reversed = reversed, .first = {.rank = RANK_UNKNOWN}};
 }
 
-static status stack_grow(stack *s, int64_t expected) {
+/* Room for `count` results; for all that are expected, if that is not too much. */
+static status stack_reserve(stack *s, int64_t count, int64_t expected) {
   size_t needed, want;
-  if (checked_mul((size_t)s->count + 1, s->bytes_each, &needed)) return status_out_of_memory();
+  if (checked_mul((size_t)count, s->bytes_each, &needed)) return status_out_of_memory();
   if (needed <= s->capacity) return OK;
   want = s->capacity * 2 > needed ? s->capacity * 2 : needed;
   size_t all;
@@ -59,7 +67,8 @@ static status stack_grow(stack *s, int64_t expected) {
 }
 
 status stack_push(stack *s, const tensor *t, int64_t expected) {
-  if (s->first.rank < 0) {
+  bool is_first = s->first.rank < 0;
+  if (is_first) {
     TRY(whole_elements(t));
     s->first = *t;
     s->bytes_each = tensor_bytes(t);
@@ -68,10 +77,20 @@ status stack_push(stack *s, const tensor *t, int64_t expected) {
     return ERROR(INVALID_ARGUMENT, "a scan output has shape %s in iteration %lld but had %s before; results that are stacked must have one shape",
                  dims_format(now, sizeof now, t->rank, t->dims), (long long)s->count, dims_format(before, sizeof before, s->first.rank, s->first.dims));
   }
-  TRY(stack_grow(s, expected));
+  TRY(stack_reserve(s, s->count + 1, expected));
+  if (is_first && s->bytes_each) memset(s->data, 0, (size_t)s->count * s->bytes_each);       /* skipped before */
   if (s->bytes_each) memcpy(s->data + (size_t)s->count * s->bytes_each, t->data, s->bytes_each);
   if (t->type == ORTC_STRING) rcstr_retain_n(t->data, t->count);
   ++s->count;
+  return OK;
+}
+
+status stack_skip(stack *s, int64_t n) {
+  if (s->first.rank >= 0) {
+    TRY(stack_reserve(s, s->count + n, -1));
+    if (s->bytes_each && n) memset(s->data + (size_t)s->count * s->bytes_each, 0, (size_t)n * s->bytes_each);
+  }
+  s->count += n;
   return OK;
 }
 
@@ -106,6 +125,21 @@ status stack_deliver(stack *s, kernel_ctx *k, int32_t output) {
     for (int64_t o = 0; o < outer; ++o)
       memcpy((char *)out->data + (size_t)(o * s->count + place) * inner, s->data + (size_t)i * s->bytes_each + (size_t)o * inner, inner);
   }
+  if (out->type == ORTC_STRING) rcstr_retain_n(out->data, out->count);
+  return OK;
+}
+
+status stack_deliver_batch(stack *s, kernel_ctx *k, int32_t output, int64_t items, int64_t length) {
+  if (s->first.rank < 0) empty_shape(s);
+  int rank = s->first.rank + 2;
+  if (rank > MAX_RANK) return ERROR(NOT_IMPLEMENTED, "a stacked result has rank %d; at most %d is supported", rank, MAX_RANK);
+  int64_t dims[MAX_RANK] = {items, length};
+  memcpy(dims + 2, s->first.dims, (size_t)s->first.rank * sizeof *dims);
+  tensor *out;
+  TRY(kernel_output(k, output, rank, dims, &out));
+  if (!out || !out->count) return OK;
+  if (s->data) memcpy(out->data, s->data, tensor_bytes(out));
+  else memset(out->data, 0, tensor_bytes(out));
   if (out->type == ORTC_STRING) rcstr_retain_n(out->data, out->count);
   return OK;
 }

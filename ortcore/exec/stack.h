@@ -5,15 +5,17 @@
 #include <ortcore/ops/op.h>
 
 typedef struct slicer {
-  const tensor *whole;
+  const char *data;                                         /* of the whole */
   tensor slice;
   int64_t length;                                           /* number of slices */
-  int64_t outer, inner_bytes;
+  int64_t outer, inner_bytes, outer_bytes;                  /* parts of a slice; bytes of one part, and from part to part */
   bool reversed;
   void *copy;                                               /* where a slice is gathered when it is not contiguous */
 } slicer;
 
 status slicer_init(slicer *s, const tensor *whole, int64_t axis, bool reversed) MUST_CHECK;
+/* The first `length` slices along the first axis. */
+status slicer_init_part(slicer *s, const tensor *whole, int64_t length, bool reversed) MUST_CHECK;
 const tensor *slicer_at(slicer *s, int64_t index);          /* valid until the next call */
 void slicer_deinit(slicer *s);
 
@@ -30,9 +32,13 @@ typedef struct stack {
 void stack_init(stack *s, const fact *element, int64_t axis, bool reversed);
 /* Copies it. `expected` results are made room for, if that is known (>= 0). */
 status stack_push(stack *s, const tensor *t, int64_t expected) MUST_CHECK;
+/* Leaves room for n results that are zeros, whatever their shape will turn out to be. */
+status stack_skip(stack *s, int64_t n) MUST_CHECK;
 /* Without results the stacked tensor has the shape that the plan inferred for it. */
 void stack_assume(stack *s, const tensor *planned);
 status stack_deliver(stack *s, kernel_ctx *k, int32_t output) MUST_CHECK;
+/* With two axes before those of a result: `items` times `length` results were pushed or skipped. */
+status stack_deliver_batch(stack *s, kernel_ctx *k, int32_t output, int64_t items, int64_t length) MUST_CHECK;
 void stack_deinit(stack *s);
 
 #endif

@@ -161,6 +161,51 @@ static status scan_infer_in(infer_ctx *c, zone *scratch) {
   return OK;
 }
 
+/* What an item of a batch is: the first `count` dims are left out. */
+static void item_fact(const fact *whole, int count, fact *out) {
+  *out = (fact){.kind = KIND_TENSOR, .type = whole ? whole->type : ORTC_UNDEFINED, .rank = RANK_UNKNOWN};
+  if (whole && whole->rank >= count) fact_set_shape(out, whole->rank - count, whole->dims + count);
+}
+
+/* And back: what items make together. */
+static void batch_fact(const fact *item, int count, const dim *leading, fact *out) {
+  out->kind = KIND_TENSOR;
+  out->type = item->type;
+  out->rank = RANK_UNKNOWN;
+  if (item->rank < 0 || item->rank + count > MAX_RANK) return;
+  dim dims[MAX_RANK];
+  memcpy(dims, leading, (size_t)count * sizeof *dims);
+  memcpy(dims + count, item->dims, (size_t)item->rank * sizeof *dims);
+  fact_set_shape(out, item->rank + count, dims);
+}
+
+/* Opset 8: behind the lengths, states of shape [batch, ...] and scan inputs of shape [batch, length, ...]. */
+static status scan_batch_infer_in(infer_ctx *c, zone *scratch) {
+  graph *body = attr_graph(c->node, "body");
+  if (!body) return ERROR(INVALID_GRAPH, "attribute 'body' with a graph is missing");
+  int64_t scans = attr_int_or(c->node, "num_scan_inputs", 0);
+  int32_t carried = body->input_count - (int32_t)scans, stacks = body->output_count - carried;
+  if (scans < 1 || scans > body->input_count || stacks < 0 || c->in_count != body->input_count + 1 || c->out_count > carried + stacks)
+    return ERROR(INVALID_GRAPH, "the body has %d inputs and %d outputs, which does not fit a Scan with %d inputs, sequence_lens aside, of which %lld are scanned",
+                 body->input_count, body->output_count, c->in_count - 1, (long long)scans);
+  fact *facts = ZONE_ARRAY(scratch, body->input_count + 1, fact);
+  const fact **in = ZONE_ARRAY(scratch, body->input_count + 1, const fact *), **results = ZONE_ARRAY(scratch, body->output_count + 1, const fact *);
+  if (!facts || !in || !results) return status_out_of_memory();
+  dim leading[2] = {DIM_UNKNOWN, DIM_UNKNOWN};
+  for (int32_t i = 0; i < body->input_count; ++i) {
+    const fact *whole = c->in[1 + i];
+    in[i] = &facts[i];
+    item_fact(whole, i < carried ? 1 : 2, &facts[i]);
+    if (i < carried || !whole || whole->rank < 2) continue;
+    for (int d = 0; d < 2; ++d)
+      if (!dim_known(leading[d])) leading[d] = whole->dims[d];
+  }
+  TRY(carried_fixpoint(c, body, 0, carried, facts, in, body->input_count, 0, results));
+  for (int32_t i = 0; i < c->out_count; ++i)
+    if (c->out[i]) batch_fact(i < carried ? &facts[i] : results[i], i < carried ? 1 : 2, leading, c->out[i]);
+  return OK;
+}
+
 static status with_scratch(infer_ctx *c, status (*infer)(infer_ctx *, zone *)) {
   if (!c->infer_subgraph) return OK;
   zone *scratch = zone_create();
@@ -171,16 +216,7 @@ static status with_scratch(infer_ctx *c, status (*infer)(infer_ctx *, zone *)) {
 
 static status loop_infer(infer_ctx *c) { return with_scratch(c, loop_infer_in); }
 static status scan_infer(infer_ctx *c) { return with_scratch(c, scan_infer_in); }
-
-static status scan8_prepare(prepare_ctx *c, void **out_params) {
-  (void)c, (void)out_params;
-  return ERROR(NOT_IMPLEMENTED, "Scan of opset 8, with its batch dimension, is not supported; convert the model to opset 9 or later");
-}
-
-static status scan8_infer(infer_ctx *c) {
-  (void)c;
-  return OK;
-}
+static status scan_batch_infer(infer_ctx *c) { return with_scratch(c, scan_batch_infer_in); }
 
 #define IF_SIGNATURE "cond:bool -> outputs:any%"
 #define LOOP_SIGNATURE "M:i64? cond:bool? v_initial:any% -> outputs:any%"
@@ -188,6 +224,7 @@ static status scan8_infer(infer_ctx *c) {
 OP_FAMILY(control) = {
   {.name = "If", .since = 1, .signature = IF_SIGNATURE, .flags = OP_SUBGRAPHS | OP_VALUES, .infer = if_infer},
   {.name = "Loop", .since = 1, .signature = LOOP_SIGNATURE, .flags = OP_SUBGRAPHS | OP_VALUES, .infer = loop_infer},
-  {.name = "Scan", .since = 8, .signature = "sequence_lens:i64? inputs:any% -> outputs:any%", .flags = OP_SUBGRAPHS, .infer = scan8_infer, .prepare = scan8_prepare},
+  {.name = "Scan", .since = 8, .signature = "sequence_lens:i64? inputs:any% -> outputs:any%", .flags = OP_SUBGRAPHS,
+   .infer = scan_batch_infer},
   {.name = "Scan", .since = 9, .signature = "inputs:any% -> outputs:any%", .flags = OP_SUBGRAPHS, .infer = scan_infer},
   {0}};

@@ -2,7 +2,7 @@
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from conformance.case import Seq, boolean, case, data, f32
+from conformance.case import Seq, boolean, case, data, f32, ints
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 
@@ -47,6 +47,19 @@ def sum_scan():
     return body(nodes, [value("s", FLOAT, [2]), value("x", FLOAT, [2])], [value("s1", FLOAT, [2]), value("y", FLOAT, [2])])
 
 
+def batched_sums(directions):
+    """What the specification's loops over items and elements compute; behind a sequence's end stand zeros."""
+    def expected(lengths, start, x):
+        states, sums = start.copy(), np.zeros_like(x)
+        for item, n in enumerate(np.full(len(x), x.shape[1]) if lengths is None else lengths):
+            for t in range(n):
+                states[item] += x[item, n - 1 - t if directions == [1] else t]
+                sums[item, t] = states[item]
+        return states, sums
+    return expected
+
+
+JOIN = body([helper.make_node("Concat", ["a", "b"], ["y"], axis=0)], [value("a", FLOAT, [2]), value("b", FLOAT, [2])], [value("y", FLOAT, [4])])
 YES, NO = np.array(True), np.array(False)
 X, START = data((3, 2)), data((2,), seed=1)
 
@@ -73,8 +86,20 @@ CASES = [
                       helper.make_node("SequenceInsert", ["q", "f"], ["q1"])],
                      [value("i", INT64, []), value("c", BOOL, []), helper.make_tensor_sequence_value_info("q", FLOAT, None)],
                      [value("go", BOOL, []), helper.make_tensor_sequence_value_info("q1", FLOAT, None)])}),
-    case("Scan", 8, [None, data((1, 2)), data((1, 3, 2))], error="Scan of opset 8.* is not supported", outputs=2, id="with a batch dimension",
+    *[case("Scan", 8, [lengths, data((3, 2)), data((3, 4, 2), seed=1)], batched_sums(directions), id=name,
+           attrs={"body": sum_scan(), "num_scan_inputs": 1, **({"directions": directions} if directions else {})})
+      for name, lengths, directions in (("whole sequences", None, None), ("backwards", None, [1]), ("lengths", ints(4, 1, 3), None),
+                                        ("the first is empty", ints(0, 2, 0), [0]), ("all are empty", ints(0, 0, 0), None),
+                                        ("from each one's end", ints(2, 4, 3), [1]))],
+    case("Scan", 8, [None, data((2, 3, 2)), data((2, 3, 2), seed=1)], np.concatenate([data((2, 3, 2)), data((2, 3, 2), seed=1)[:, ::-1]], axis=2),
+         attrs={"body": JOIN, "num_scan_inputs": 2, "directions": [0, 1]}, id="both ways, no state"),
+    case("Scan", 8, [None, data((0, 2)), data((0, 4, 2))], (np.zeros((0, 2), f32), np.zeros((0, 4, 2), f32)), id="no sequence",
          attrs={"body": sum_scan(), "num_scan_inputs": 1}),
+    *[case("Scan", 8, [lengths, data((3, 2)), data(shape)], error=error, outputs=2, peer=False, id=f"refused: {error}",
+           attrs={"body": sum_scan(), "num_scan_inputs": 1})
+      for lengths, shape, error in ((ints(4, 1), (3, 4, 2), "one int64 for each of the 3"), (ints(4, 5, 1), (3, 4, 2), r"sequence_lens\[1\] is 5"),
+                                    (ints(4, -1, 1), (3, 4, 2), r"sequence_lens\[1\] is -1"), (None, (2, 4, 2), "first axis of 2"),
+                                    (None, (3,), r"\[batch, length"))],
     *[case("Scan", opset, [START, X], sums, attrs={"body": sum_scan(), "num_scan_inputs": 1}, id="sums") for opset in (9, 11, 16, 19, 21, 23, 25)],
     case("Scan", 11, [START, X], lambda s, x: sums(s, x[::-1]), id="backwards",
          attrs={"body": sum_scan(), "num_scan_inputs": 1, "scan_input_directions": [1]}),
