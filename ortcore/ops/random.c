@@ -1,12 +1,14 @@
-/* Random tensors. Numbers are a mix of a key and a counter, so that any element can be made on any thread: the key is the node's `seed` or the
+/* Random tensors, and Dropout. Numbers are a mix of a key and a counter, so that any element can be made on any thread: the key is the node's `seed` or the
  * process's seed and the node, the counter goes on from run to run. */
 #include <ortcore/base/half.h>
 #include <ortcore/base/seed.h>
 #include <ortcore/base/threads.h>
 #include <ortcore/kernels/cpu/convert.h>
+#include <ortcore/kernels/cpu/copy.h>
 #include <ortcore/ops/infer_common.h>
 #include <math.h>
 #include <stdatomic.h>
+#include <string.h>
 
 enum { BLOCK = 512, GRAIN = 1 << 12 };
 
@@ -33,8 +35,9 @@ static double random_normal(uint64_t key, uint64_t counter) {
 static status source_prepare(prepare_ctx *c, void **out_params) {
   source *s = *out_params = ZONE_NEW(c->memory, source);
   if (!s) return status_out_of_memory();
-  if (attr_find(c->node, "seed")) {
-    s->key = mix(float_bits(attr_float_or(c->node, "seed", 0)));
+  const attr *seed = attr_find(c->node, "seed");             /* Dropout has an integer */
+  if (seed) {
+    s->key = mix(seed->kind == ATTR_INT ? (uint64_t)seed->i : float_bits(attr_float_or(c->node, "seed", 0)));
   } else {
     s->key = mix((uint64_t)seed_get());
     for (const char *name = c->node->name; *name; ++name) s->key = mix(s->key ^ (uint8_t)*name);
@@ -149,6 +152,84 @@ static status multinomial_run(kernel_ctx *k) {
   return OK;
 }
 
+/* ---- Dropout: in inference nothing is dropped ---- */
+
+static status dropout_infer(infer_ctx *c) {
+  if (c->out[0]) fact_copy_shape(c->out[0], c->in[0]);
+  if (c->out_count > 1 && c->out[1]) fact_copy_shape(c->out[1], c->in[0]);
+  return OK;
+}
+
+/* Before opset 12 only inference is asked for, and the mask is of zeros. */
+static status dropout_view_run(kernel_ctx *k) {
+  tensor *mask = NULL;
+  if (k->out_count > 1) TRY(kernel_output_like(k, 1, k->in[0], &mask));
+  if (mask && mask->count) memset(mask->data, 0, tensor_bytes(mask));
+  return kernel_view(k, 0, 0, k->in[0]->rank, k->in[0]->dims);
+}
+
+typedef struct dropping {
+  uint64_t key, first;
+  double ratio;
+  const tensor *in;
+  tensor *out, *mask;                                      /* mask may be NULL */
+} dropping;
+
+static void load_doubles(const tensor *t, int64_t begin, int64_t n, double *out) {
+  double native[BLOCK];
+  convert_load(t->type, t->data, begin, n, native);
+  convert_find(convert_native(t->type), ORTC_DOUBLE)(native, out, n);
+}
+
+/* What is kept grows, so that the sum stays what it was in the mean. */
+static void drop_range(void *context, int64_t begin, int64_t end) {
+  const dropping *d = context;
+  double x[BLOCK], native[BLOCK], scale = 1 / (1 - d->ratio);
+  const conversion store = {.to = d->out->type, .saturate = true};
+  convert_fn narrow = convert_find(ORTC_DOUBLE, convert_native(d->out->type));
+  for (int64_t i = begin; i < end; i += BLOCK) {
+    int64_t n = end - i < BLOCK ? end - i : BLOCK;
+    load_doubles(d->in, i, n, x);
+    for (int64_t j = 0; j < n; ++j) {
+      bool keep = random_unit(d->key, d->first + (uint64_t)(i + j)) >= d->ratio;
+      x[j] *= keep ? scale : 0;
+      if (d->mask) ((uint8_t *)d->mask->data)[i + j] = keep;
+    }
+    narrow(x, native, n);
+    convert_store(&store, native, d->out->data, i, n);
+  }
+}
+
+static status dropout_read(const kernel_ctx *k, bool *out_training, double *out_ratio) {
+  const tensor *ratio = k->in_count > 1 ? k->in[1] : NULL, *training = k->in_count > 2 ? k->in[2] : NULL;
+  *out_ratio = 0.5;
+  *out_training = false;
+  if (training && training->count != 1) return ERROR(INVALID_ARGUMENT, "'training_mode' has %lld elements, but must be one bool", (long long)training->count);
+  if (ratio && ratio->count != 1) return ERROR(INVALID_ARGUMENT, "'ratio' has %lld elements, but must be one number", (long long)ratio->count);
+  if (ratio) load_doubles(ratio, 0, 1, out_ratio);
+  if (training) *out_training = *(const bool *)training->data;
+  if (*out_training && !(*out_ratio >= 0 && *out_ratio < 1))
+    return ERROR(INVALID_ARGUMENT, "'ratio' is %g; in training it is the part that is dropped, at least 0 and less than 1", *out_ratio);
+  return OK;
+}
+
+static status dropout_run(kernel_ctx *k) {
+  bool training;
+  dropping d = {.key = ((const source *)k->params)->key, .in = k->in[0]};
+  TRY(dropout_read(k, &training, &d.ratio));
+  TRY(kernel_output_like(k, 0, d.in, &d.out));
+  if (k->out_count > 1) TRY(kernel_output_like(k, 1, d.in, &d.mask));
+  if (d.in->count == 0) return OK;
+  if (training && d.ratio > 0 && d.out) {
+    d.first = take(k, d.in->count);
+    parallel_for(k->threads, d.in->count, GRAIN, drop_range, &d);
+    return OK;
+  }
+  if (d.mask) memset(d.mask->data, 1, tensor_bytes(d.mask));
+  if (d.out && d.out->data != d.in->data) copy_bytes(k->threads, d.out->data, d.in->data, tensor_bytes(d.in));
+  return OK;
+}
+
 static const bool normal = true, uniform = false;
 #define LIKE_1 (TS_INTEGER | TS_FLOAT_6 | TS(BOOL) | TS(STRING) | TS_COMPLEX)
 #define TS_FLOAT_6 (TS(FLOAT) | TS(DOUBLE) | TS(FLOAT16))
@@ -165,10 +246,16 @@ static const bool normal = true, uniform = false;
   {.name = "Multinomial", .since = version, .signature = "input:T1 -> output:T2", .T1 = inputs, .T2 = TS_INDEX, .flags = OP_NONDETERMINISTIC, \
    .infer = multinomial_infer, .prepare = source_prepare, .run = multinomial_run}
 
+#define DROPOUT_VIEW .T = TS_FLOAT, .flags = OP_VIEW, .infer = dropout_infer, .run = dropout_view_run
+
 OP_FAMILY(random) = {
   RANDOM("RandomNormal", 1, normal, TS_FLOAT_6), RANDOM("RandomNormal", 22, normal, TS_FLOAT),
   RANDOM("RandomUniform", 1, uniform, TS_FLOAT_6), RANDOM("RandomUniform", 22, uniform, TS_FLOAT),
   RANDOM_LIKE("RandomNormalLike", 1, normal, LIKE_1, TS_FLOAT_6), RANDOM_LIKE("RandomNormalLike", 22, normal, LIKE_1 | TS(BFLOAT16), TS_FLOAT),
   RANDOM_LIKE("RandomUniformLike", 1, uniform, LIKE_1, TS_FLOAT_6), RANDOM_LIKE("RandomUniformLike", 22, uniform, LIKE_1 | TS(BFLOAT16), TS_FLOAT),
   BERNOULLI(15, TS_FLOAT_6), BERNOULLI(22, TS_FLOAT), MULTINOMIAL(7, TS_FLOAT_6), MULTINOMIAL(22, TS_FLOAT),
+  {.name = "Dropout", .since = 7, .signature = "data:T -> output:T mask:T?", DROPOUT_VIEW},
+  {.name = "Dropout", .since = 10, .signature = "data:T -> output:T mask:bool?", DROPOUT_VIEW},
+  {.name = "Dropout", .since = 12, .signature = "data:T ratio:T1? training_mode:bool? -> output:T mask:bool?", .T = TS_FLOAT | TS_FLOAT8,
+   .T1 = TS_FLOAT | TS_FLOAT8, .flags = OP_NONDETERMINISTIC, .inplace = 1, .infer = dropout_infer, .prepare = source_prepare, .run = dropout_run},
   {0}};

@@ -1,4 +1,4 @@
-/* Operators that give their input other dims, or none: Identity, Reshape, Squeeze, Unsqueeze, Flatten, Dropout. */
+/* Operators that give their input other dims, or none: Identity, Reshape, Squeeze, Unsqueeze, Flatten. */
 #include <ortcore/ops/movement.h>
 
 #include <inttypes.h>
@@ -297,42 +297,9 @@ static status flatten_run(kernel_ctx *k) {
   return kernel_view(k, 0, 0, 2, dims);
 }
 
-/* ---- Dropout: in inference nothing is dropped ---- */
-
-static status dropout_infer(infer_ctx *c) {
-  if (c->out[0]) fact_copy_shape(c->out[0], c->in[0]);
-  if (c->out_count > 1 && c->out[1]) fact_copy_shape(c->out[1], c->in[0]);
-  return OK;
-}
-
-typedef struct dropout_params { uint8_t mask; } dropout_params;
-
-static status dropout_prepare(prepare_ctx *c, void **out_params) {
-  dropout_params *p = ZONE_NEW(c->memory, dropout_params);
-  if (!p) return status_out_of_memory();
-  p->mask = c->op->since >= 12;                            /* older versions leave a mask of zeros when they are not training */
-  *out_params = p;
-  return OK;
-}
-
-static status dropout_run(kernel_ctx *k) {
-  const dropout_params *p = k->params;
-  const tensor *training = kernel_in(k, 2), *ratio = kernel_in(k, 1);
-  static const uint8_t zeros[8];
-  if (training && training->count && *(const bool *)training->data &&
-      !(ratio && ratio->count && memcmp(ratio->data, zeros, (size_t)tensor_width(ratio)) == 0))
-    return ERROR(NOT_IMPLEMENTED, "training_mode is true and ratio is not 0, but ortcore only does inference: set training_mode to false "
-                                  "or remove the node");
-  tensor *mask = NULL;
-  if (k->out_count > 1) TRY(kernel_output_like(k, 1, k->in[0], &mask));
-  if (mask && mask->count) memset(mask->data, p->mask, tensor_bytes(mask));
-  return kernel_view(k, 0, 0, k->in[0]->rank, k->in[0]->dims);
-}
-
 #define RESHAPE .T = TS_ALL, .flags = OP_VIEW, .infer = reshape_infer, .prepare = reshape_prepare, .run = reshape_run
 #define SQUEEZE .T = TS_ALL, .flags = OP_VIEW, .infer = squeeze_infer, .prepare = axes_prepare, .run = squeeze_run
 #define UNSQUEEZE .T = TS_ALL, .flags = OP_VIEW, .infer = unsqueeze_infer, .prepare = axes_prepare, .run = unsqueeze_run
-#define DROPOUT .flags = OP_VIEW, .infer = dropout_infer, .prepare = dropout_prepare, .run = dropout_run
 
 OP_FAMILY(view) = {
   {.name = "Identity", .since = 1, .signature = "input:any -> output:any", .flags = OP_VIEW, .infer = identity_infer, .run = identity_run},
@@ -346,8 +313,4 @@ OP_FAMILY(view) = {
    .infer = expand_dims_infer, .prepare = axes_prepare, .run = unsqueeze_run},
   {.name = "Flatten", .since = 1, .signature = "input:T -> output:T", .T = TS_ALL, .flags = OP_VIEW, .infer = flatten_infer,
    .prepare = flatten_prepare, .run = flatten_run},
-  {.name = "Dropout", .since = 7, .signature = "data:T -> output:T mask:T?", .T = TS_FLOAT, DROPOUT},
-  {.name = "Dropout", .since = 10, .signature = "data:T -> output:T mask:bool?", .T = TS_FLOAT, DROPOUT},
-  {.name = "Dropout", .since = 12, .signature = "data:T ratio:T1? training_mode:bool? -> output:T mask:bool?", .T = TS_FLOAT | TS_FLOAT8,
-   .T1 = TS_FLOAT | TS_FLOAT8, DROPOUT},
   {0}};

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from conformance.case import boolean, case, f32, f64, i32, i64, ints
+from conformance.case import bf16, boolean, case, data, f16, f32, f64, i32, i64, ints
 from conformance.schema import dtypes, versions
 from onnx import TensorProto, helper
 
@@ -118,4 +118,41 @@ def random_numbers():
                 yield case("Multinomial", opset, [x], attrs=attrs, check=shares, outputs=1, output_types=typed(target), id=f"{source}-{target}")
 
 
-CASES = [*constants(), *ranges(), *diagonals(), *random_numbers()]
+def drops(dtype, ratio):
+    """Elements are dropped where the mask says so, in about that part; the others grow by 1 / (1 - ratio)."""
+    def check(outputs, inputs):
+        y, mask = outputs
+        assert y.dtype == dtype and mask.dtype == bool and y.shape == mask.shape == inputs[0].shape
+        assert abs(mask.mean() - (1 - ratio)) < 5 * math.sqrt(ratio * (1 - ratio) / mask.size)
+        for axis in (0, 1):                                 # neighbours are dropped independently
+            both = (mask.take(range(1, mask.shape[axis]), axis) & mask.take(range(mask.shape[axis] - 1), axis)).mean()
+            assert abs(both - (1 - ratio) ** 2) < 5 / math.sqrt(mask.size)
+        np.testing.assert_allclose(y.astype(f64), (inputs[0].astype(f64) / (1 - ratio) * mask).astype(dtype).astype(f64), rtol=4 * rounding(dtype))
+
+    return check
+
+
+def rounding(dtype):
+    return {f64: 2.0**-52, f32: 2.0**-23, f16: 2.0**-10, bf16: 2.0**-7}.get(dtype, 2.0**-3)
+
+
+def dropouts():
+    yes, outputs = np.array(True), lambda dtype: [*typed(dtype), *typed(boolean)]
+    for opset in versions("Dropout"):
+        if opset < 12:
+            continue                                        # there the operator knows inference only
+        for dtype in dtypes("Dropout", opset, "T"):
+            x = data((200, 50), dtype=f32, low=1, high=2).astype(dtype)
+            for ratio in (0.25, None):
+                given = None if ratio is None else np.array(ratio, dtype)
+                yield case("Dropout", opset, [x, given, yes], check=drops(dtype, ratio or 0.5), output_types=outputs(dtype), id=f"training {dtype} {ratio}")
+    x = data((200, 50))
+    yield case("Dropout", 13, [x, np.array(0.9, f64), yes], check=drops(f32, 0.9), attrs={"seed": 5}, output_types=outputs(f32), id="most, with a seed")
+    yield case("Dropout", 13, [np.zeros((0, 3), f32), None, yes], (np.zeros((0, 3), f32), np.zeros((0, 3), bool)), id="nothing to drop")
+    yield case("Dropout", 13, [x, np.array([0.5, 0.5], f32), yes], error="'ratio' has 2 elements")
+    for ratio in (1, -0.5, np.nan):
+        yield case("Dropout", 13, [x, np.array(ratio, f32), yes], error=f"'ratio' is {ratio:g}", id=f"ratio {ratio}")
+    yield case("Dropout", 13, [x, np.array(2, f32), np.array(False)], x, peer=False, id="inference ignores the ratio")
+
+
+CASES = [*constants(), *ranges(), *diagonals(), *random_numbers(), *dropouts()]

@@ -70,7 +70,6 @@ VIEWS = [
     moved("Dropout", 10, [data((2, 3))], data((2, 3)), np.zeros((2, 3), bool), id="mask"),
     *[case("Dropout", opset, [data((2, 3), t)], lambda x: (x, np.ones((2, 3), bool))) for opset in (12, 13, 22) for t in FLOATS if opset > 12 or t != FLOATS[-1]],
     moved("Dropout", 13, [data((2, 3)), np.array(0, f32), np.array(True)], data((2, 3)), np.ones((2, 3), bool), id="training, ratio 0"),
-    case("Dropout", 13, [data((2, 3)), np.array(0.5, f32), np.array(True)], error="training_mode"),
 ]
 
 # ---- Permuting axes ----
