@@ -1,8 +1,9 @@
 /* What elementwise operators compute, once for every device: tables of expressions that gcc and nvcc both take.
  *
  * Whoever includes this names the arithmetic type T (float or double; halves are computed in float) and the functions FABS, SQRT, EXP, EXPM1,
- * LOG, TANH, ERF, SIGMOID, SOFTPLUS, GELU and so on for it. X(operator, expression) then gives an operator's value in terms of x, or of a
- * and b; `p` and `q` are the operator's parameters. Comparisons are written so that NaN goes through: where x < 0 is false, x is kept. */
+ * LOG, TANH, ERF, SIGMOID, SOFTPLUS, GELU and so on for it. X(operator, expression) then gives an operator's value in terms of x, of a and
+ * b, or of a, b and c; `p` and `q` are the operator's parameters. Comparisons are written so that NaN goes through: where x < 0 is false,
+ * x is kept. The tables of integers stand at the end. */
 #ifndef ORTCORE_KERNELS_ARITHMETIC_H
 #define ORTCORE_KERNELS_ARITHMETIC_H
 
@@ -61,7 +62,8 @@
   X(Celu, x < 0 ? p * EXPM1(x / p) : x)                                  /* alpha */ \
   X(ThresholdedRelu, x > p || x != x ? x : (T)0)                         /* alpha */ \
   X(Shrink, x < -p ? x + q : x > p ? x - q : x != x ? x : (T)0)          /* lambd, bias */ \
-  X(Swish, x * SIGMOID(p * x))                                           /* alpha */
+  X(Swish, x * SIGMOID(p * x))                                           /* alpha */ \
+  X(Scale, x * p)                                                        /* the factor */
 
 #define ARITHMETIC_BINARY(X) \
   X(Add, a + b) \
@@ -78,7 +80,24 @@
   X(Cube, x * x * x) \
   X(SquareRoot, x == -INFINITY ? (T)INFINITY : SQRT(x) + (T)0)           /* -0 gives 0, as pow does */
 
+/* Through the C library. ModFloor's remainder has the divisor's sign, ModTrunc's the dividend's. */
+#define ARITHMETIC_LIBRARY(X) \
+  X(ModFloor, MOD_FLOOR(a, b)) \
+  X(ModTrunc, FMOD(a, b)) \
+  X(Pow, POW(a, b))
+
+#define ARITHMETIC_CLIP(X) \
+  X(Clip, ARITHMETIC_MINIMUM(c, ARITHMETIC_MAXIMUM(a, b)))
+
+/* p is the alpha of the Swish. */
+#define ARITHMETIC_GATED(X) \
+  X(SwiGLU, a * SIGMOID(p * a) * b)
+
 /* True or false. */
+#define ARITHMETIC_TEST(X) \
+  X(IsNaN, x != x) \
+  X(IsInf, (x == -(T)INFINITY && p != 0) || (x == (T)INFINITY && q != 0))   /* whether negative and positive ones count */
+
 #define ARITHMETIC_COMPARE(X) \
   X(Equal, a == b) \
   X(Less, a < b) \
@@ -86,9 +105,47 @@
   X(LessOrEqual, a <= b) \
   X(GreaterOrEqual, a >= b)
 
+#define ARITHMETIC_TRUTH(X) \
+  X(And, (a != 0) & (b != 0)) \
+  X(Or, (a != 0) | (b != 0)) \
+  X(Xor, (a != 0) ^ (b != 0))
+
 #define ARITHMETIC_CLAMP(x, low, high) ((x) < (low) ? (low) : (x) > (high) ? (high) : (x))
 /* NaN wins. */
 #define ARITHMETIC_MAXIMUM(a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
 #define ARITHMETIC_MINIMUM(a, b) ((a) < (b) || (a) != (a) ? (a) : (b))
+
+/* Integers. T is the type, W unsigned and as wide, at least 32 bits: arithmetic wraps there without overflowing. BITS is T's width, IS_SIGNED 0
+ * or 1, NEGATIVE(x) whether x is below zero. The includer has DIVIDE, MOD_TRUNC, MOD_FLOOR and POWER. */
+#define ARITHMETIC_INTEGER_UNARY(X) \
+  X(Abs, NEGATIVE(x) ? (W)0 - (W)x : (W)x) \
+  X(Neg, (W)0 - (W)x) \
+  X(Sign, (x > 0) - NEGATIVE(x)) \
+  X(Relu, NEGATIVE(x) ? 0 : x) \
+  X(BitwiseNot, ~x)
+
+/* Shifts by the width or more, or by a negative amount, move every bit out; what is left is the sign's. */
+#define ARITHMETIC_INTEGER_BINARY(X) \
+  X(Add, (W)a + (W)b) \
+  X(Sub, (W)a - (W)b) \
+  X(Mul, (W)a * (W)b) \
+  X(Max, a > b ? a : b) \
+  X(Min, a < b ? a : b) \
+  X(PRelu, NEGATIVE(a) ? (W)a * (W)b : (W)a) \
+  X(BitwiseAnd, a & b) \
+  X(BitwiseOr, a | b) \
+  X(BitwiseXor, a ^ b) \
+  X(ShiftLeft, (W)b < BITS ? (W)a << (b & (BITS - 1)) : (W)0) \
+  X(ShiftRight, a >> ((W)b < BITS ? b & (BITS - 1) : BITS - 1) >> (IS_SIGNED || (W)b < BITS ? 0 : 1))
+
+/* Tens of instructions each. */
+#define ARITHMETIC_INTEGER_DIVISION(X) \
+  X(Div, DIVIDE(a, b)) \
+  X(ModTrunc, MOD_TRUNC(a, b)) \
+  X(ModFloor, MOD_FLOOR(a, b)) \
+  X(Pow, POWER(a, b))
+
+#define ARITHMETIC_INTEGER_CLIP(X) \
+  X(Clip, (a < b ? b : a) > c ? c : a < b ? b : a)
 
 #endif

@@ -46,7 +46,7 @@ static status bias_gelu_prepare(prepare_ctx *c, void **out_params) {
   const activation_row *row = c->op->data;
   elementwise_step *s;
   TRY(elementwise_step_make(c, "Add", &s));
-  s->finish = elementwise_find(row->kernel, s->compute)->fn;
+  s->finish = elementwise_find(row->kernel, s->compute);
   *out_params = s;
   return OK;
 }
@@ -63,8 +63,7 @@ static status bias_gelu_run(kernel_ctx *k) {
   TRY(kernel_output_like(k, 0, x, &out));
   if (!out) return OK;
   if (bias) return elementwise_apply(k, s, 2, k->in, out);
-  elementwise alone = {.fn = s->finish, .grain = GRAIN_FUNCTION};
-  elementwise_step without = {.kernel = &alone, .compute = s->compute};
+  elementwise_step without = {.kernel = s->finish, .compute = s->compute};
   return elementwise_apply(k, &without, 1, k->in, out);
 }
 

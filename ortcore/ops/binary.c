@@ -24,11 +24,6 @@ static status shift_prepare(prepare_ctx *c, void **out_params) {
 
 /* ---- Pow: base and exponent may differ in type; the result has the base's ---- */
 
-typedef struct pow_params {
-  elementwise_step general;
-  elementwise_step constant;                               /* for an exponent that is one of the common numbers; kernel NULL: it is not */
-} pow_params;
-
 static const char *kernel_of_power(double exponent) {
   return exponent == 2 ? "Square" : exponent == 3 ? "Cube" : exponent == 0.5 ? "SquareRoot" : exponent == -1 ? "Reciprocal" : NULL;
 }
@@ -71,7 +66,7 @@ static status variadic_prepare(prepare_ctx *c, void **out_params) {
 static status mean_prepare(prepare_ctx *c, void **out_params) {
   TRY(variadic_prepare(c, out_params));
   elementwise_step *s = *out_params;
-  s->finish = elementwise_find("Scale", s->compute)->fn;
+  s->finish = elementwise_find("Scale", s->compute);
   s->finish_attrs.p = 1.0 / c->in_count;
   return OK;
 }

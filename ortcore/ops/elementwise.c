@@ -76,7 +76,7 @@ status elementwise_apply(kernel_ctx *k, const elementwise_step *s, int count, co
     return OK;
   }
   operand few[4];
-  broadcast b = {.count = count, .in = few, .fold = s->fold, .kernel = s->kernel, .params = &s->attrs, .finish = s->finish, .finish_params = &s->finish_attrs,
+  broadcast b = {.count = count, .in = few, .fold = s->fold, .kernel = s->kernel, .params = &s->attrs, .finish = s->finish ? s->finish->fn : NULL, .finish_params = &s->finish_attrs,
                  .compute_width = dtype_width(s->compute), .out = out->data, .out_width = tensor_width(out)};
   if (count > 4) {
     void *many;

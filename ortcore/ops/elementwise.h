@@ -3,23 +3,12 @@
 #define ORTCORE_OPS_ELEMENTWISE_H
 
 #include <ortcore/kernels/cpu/broadcast.h>
-#include <ortcore/kernels/cpu/elementwise.h>
 #include <ortcore/ops/infer_common.h>
+#include <ortcore/ops/params/elementwise.h>
 
 #define TS_FLOAT_6 (TS(FLOAT) | TS(DOUBLE) | TS(FLOAT16))   /* the floats that operators took before bfloat16 came */
 #define TS_NUMERIC_12 (TS_FLOAT_6 | TS_INTEGER)
 #define TS_WIDE_INTEGER (TS(INT32) | TS(INT64) | TS(UINT32) | TS(UINT64))
-
-typedef struct elementwise_step {
-  const elementwise *kernel;
-  elementwise_params attrs;
-  dtype compute;                                           /* what the kernel computes in */
-  bool truth;                                              /* its results are bools */
-  bool fold;                                               /* a kernel of two operands for any number of inputs */
-  elementwise_fn finish;                                   /* applied to the result, with finish_attrs */
-  elementwise_params finish_attrs;
-  bool zero_divides;                                       /* input 1 must not hold a zero: integer division */
-} elementwise_step;
 
 /* Halves, and 8-bit floats where an operator takes them, are computed in float. */
 static inline dtype elementwise_compute_type(dtype type) { return typeset_has(TS_HALF | TS_FLOAT8, type) ? ORTC_FLOAT : type; }

@@ -51,12 +51,6 @@ static status where_run(kernel_ctx *k) {
 
 /* ---- Clip: bounds are attributes up to opset 10, then optional inputs ---- */
 
-typedef struct clip_params {
-  elementwise_step step;
-  bool by_attributes;
-  float low, high;
-} clip_params;
-
 static status clip_prepare(prepare_ctx *c, void **out_params) {
   clip_params *p = ZONE_NEW(c->memory, clip_params);
   if (!p) return status_out_of_memory();

@@ -6,12 +6,11 @@
 #include <ortcore/kernels/cpu/elementwise_loops.h>
 
 UNARY_LOOP(Not, uint8_t, x == 0)
-BINARY_LOOP(And, uint8_t, (a != 0) & (b != 0))
-BINARY_LOOP(Or, uint8_t, (a != 0) | (b != 0))
-BINARY_LOOP(Xor, uint8_t, (a != 0) ^ (b != 0))
+#define TRUTH(name, expression) BINARY_LOOP(name, uint8_t, expression)
+ARITHMETIC_TRUTH(TRUTH)
 BINARY_LOOP(Equal, uint8_t, (a != 0) == (b != 0))
 
-const elementwise elementwise_bool[] = {CHEAP(Not) CHEAP_2(And) CHEAP_2(Or) CHEAP_2(Xor) CHEAP_2(Equal) {0}};
+const elementwise elementwise_bool[] = {CHEAP(Not) ARITHMETIC_TRUTH(CHEAP_2) CHEAP_2(Equal) {0}};
 
 typedef struct wide { uint64_t low, high; } wide;           /* 16 bytes that are only moved */
 

@@ -27,36 +27,37 @@ ARITHMETIC_PERIODIC(UNARY)
 #endif
 ARITHMETIC_POWERS(UNARY)
 ARITHMETIC_PARAMETRIC(PARAMETRIC)
-PARAMETRIC(Scale, x * p)
 ARITHMETIC_BINARY(BINARY)
 ARITHMETIC_COMPARE(COMPARE)
 
-/* p: alpha of the Swish. */
-ELEMENTWISE_FN(SwiGLU) {
-  (void)repeated;
-  const T p = (T)((const elementwise_params *)params)->p, *a = in[0], *b = in[1];
-  T *y = out;
-  EACH(n) y[i] = a[i] * SIGMOID(p * a[i]) * b[i];
-}
-
 /* The remainder with the divisor's sign, as numpy has it. */
-static inline T PASTE(mod_floor, SUFFIX)(T a, T b) {
+#define MOD_FLOOR PASTE(mod_floor, SUFFIX)
+static inline T MOD_FLOOR(T a, T b) {
   T r = FMOD(a, b);
   if (r == 0) return COPYSIGN((T)0, b);
   return (r < 0) != (b < 0) ? r + b : r;
 }
-BINARY(ModFloor, PASTE(mod_floor, SUFFIX)(a, b))
-BINARY(ModTrunc, FMOD(a, b))
-BINARY(Pow, POW(a, b))
-TERNARY_LOOP(Clip, T, ARITHMETIC_MINIMUM(c, ARITHMETIC_MAXIMUM(a, b)))
-UNARY_LOOP(IsNaN, uint8_t, x != x)
-/* p, q: whether negative and positive infinities count. */
-PARAMETRIC_LOOP(IsInf, uint8_t, double, (x == -(T)INFINITY && p != 0) || (x == (T)INFINITY && q != 0))
+ARITHMETIC_LIBRARY(BINARY)
+#define CLIP(name, expression) TERNARY_LOOP(name, T, expression)
+ARITHMETIC_CLIP(CLIP)
+#define TEST(name, expression) PARAMETRIC_LOOP(name, uint8_t, double, expression)
+ARITHMETIC_TEST(TEST)
+
+#define GATED(name, expression) \
+  ELEMENTWISE_FN(name) { \
+    (void)repeated; \
+    const T p = (T)((const elementwise_params *)params)->p, *x0 = in[0], *x1 = in[1]; \
+    T *y = out; \
+    EACH(n) { \
+      T a = x0[i], b = x1[i]; \
+      y[i] = expression; \
+    } \
+  }
+ARITHMETIC_GATED(GATED)
 
 const elementwise TABLE[] = {
   ARITHMETIC_SIMPLE(CHEAP) ARITHMETIC_FUNCTIONS(FUNCTION) ARITHMETIC_PERIODIC(FUNCTION) ARITHMETIC_TRIGONOMETRIC(LIBRARY)
-  ARITHMETIC_POWERS(CHEAP) ARITHMETIC_PARAMETRIC(FUNCTION) CHEAP(Scale)
-  ARITHMETIC_BINARY(CHEAP_2) ARITHMETIC_COMPARE(CHEAP_2)
-  LIBRARY_2(ModFloor) LIBRARY_2(ModTrunc) LIBRARY_2(Pow) CHEAP_3(Clip) CHEAP(IsNaN) CHEAP(IsInf)
-  FUNCTION(SwiGLU)
+  ARITHMETIC_POWERS(CHEAP) ARITHMETIC_PARAMETRIC(FUNCTION)
+  ARITHMETIC_BINARY(CHEAP_2) ARITHMETIC_COMPARE(CHEAP_2) ARITHMETIC_LIBRARY(LIBRARY_2) ARITHMETIC_CLIP(CHEAP_3) ARITHMETIC_TEST(CHEAP)
+  ARITHMETIC_GATED(FUNCTION)
   {0}};

@@ -1,33 +1,40 @@
-/* Elementwise kernels on a GPU, for C: a table by operator, functions that enqueue on a stream. */
+/* Elementwise programs on a GPU, for C: one launch runs all steps of a program over broadcast inputs. */
 #ifndef ORTCORE_KERNELS_CUDA_ELEMENTWISE_H
 #define ORTCORE_KERNELS_CUDA_ELEMENTWISE_H
 
-#include <stdint.h>
+#include <ortcore/base/dtype.h>
+#include <ortcore/kernels/program.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Axes of equal behaviour are merged before a launch; what is left rarely exceeds three. */
-enum { CUDA_BROADCAST_RANK = 6 };
+enum { CUDA_ELEMENTWISE_RANK = 16 };                       /* MAX_RANK of value/tensor.h */
 
-/* How the elements of y are found in a and b: dims of y, outermost first, and each operand's step along them (0: the same element again).
- * rank 0 says that a, b and y have one shape: element i meets element i. */
-typedef struct cuda_broadcast {
-  int32_t rank;
-  int64_t dims[CUDA_BROADCAST_RANK], a_steps[CUDA_BROADCAST_RANK], b_steps[CUDA_BROADCAST_RANK];
-} cuda_broadcast;
+/* An input: element (i0, i1, ...) of the result meets the one at i0 * steps[0] + i1 * steps[1] + ...; a step of 0 repeats. The last step is
+ * 0 or 1. Inputs and the result may have any numeric type or bool; steps compute in the type of the launcher. */
+typedef struct cuda_operand {
+  const void *data;
+  dtype type;
+  bool dense;                                              /* elements lie as those of the result do */
+  int64_t steps[CUDA_ELEMENTWISE_RANK];
+} cuda_operand;
 
-/* Each returns a cudaError_t. Memory may have any alignment that its type allows; y may be x, a or b where shapes are equal. */
-typedef int (*cuda_unary_fn)(const void *x, void *y, int64_t count, void *stream);
-typedef int (*cuda_binary_fn)(const void *a, const void *b, void *y, int64_t count, const cuda_broadcast *how, void *stream);
+typedef struct cuda_elementwise {
+  program what;
+  int32_t rank;                                            /* at least 1; axes of equal behaviour are best merged */
+  dtype out_type;
+  void *out;                                               /* dense; may be a dense input of the same type */
+  int64_t dims[CUDA_ELEMENTWISE_RANK];
+  cuda_operand in[PROGRAM_INPUTS];
+} cuda_elementwise;
 
-typedef struct cuda_unary { const char *op; cuda_unary_fn f32, f16; } cuda_unary;
-typedef struct cuda_binary { const char *op; cuda_binary_fn f32, f16; } cuda_binary;
-
-/* Both end with a row whose op is NULL. */
-extern const cuda_unary cuda_unary_table[];
-extern const cuda_binary cuda_binary_table[];
+/* By the type that is computed in. Each returns a cudaError_t. Memory may have any alignment that its type allows. Integers up to 32 bits are
+ * computed in int64: what the narrower type keeps of the result is the same. */
+int cuda_elementwise_f32(const cuda_elementwise *e, void *stream);
+int cuda_elementwise_f64(const cuda_elementwise *e, void *stream);
+int cuda_elementwise_i64(const cuda_elementwise *e, void *stream);
+int cuda_elementwise_u64(const cuda_elementwise *e, void *stream);
 
 #ifdef __cplusplus
 }

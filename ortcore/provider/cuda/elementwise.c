@@ -1,114 +1,162 @@
-/* Which elementwise operators the GPU computes, and how their shapes become a launch. */
-#include <ortcore/kernels/cuda/elementwise.h>
-#include <ortcore/provider/cuda/plugin.h>
+/* Elementwise operators as programs (kernels/program.h): what each computes on the GPU, in which type. Params are those that ops/ prepares. */
+#include <float.h>
+#include <ortcore/kernels/cpu/convert.h>
+#include <ortcore/ops/params/elementwise.h>
+#include <ortcore/provider/cuda/pointwise.h>
 #include <string.h>
 
-#define GPU_TYPES (TS(FLOAT) | TS(FLOAT16))
+/* ---- Recipes ------------------------------------------------------------------------------------------------------------------- */
 
-/* Whatever the dims at run time, these many axes can be left after merging only if the model has as many. */
-static bool rank_fits(const node *n, const fact *const *in) {
-  for (int32_t i = 0; i < n->input_count; ++i) {
-    if (in[i] && (in[i]->rank == RANK_UNKNOWN || in[i]->rank > CUDA_BROADCAST_RANK)) return false;
+/* Operators whose params are an elementwise_step: its kernel over the inputs, from left to right where there are many, and its finish. */
+static status steps_recipe(const specialise_ctx *c, pointwise *p) {
+  const elementwise_step *s = c->params;
+  int op = program_find(s->kernel->op), inputs = 0, last = FROM_NOWHERE;
+  program_step *step = NULL;
+  p->compute = pointwise_compute(s->compute);
+  for (int i = 0; i < c->in_count; ++i) {
+    if (!c->in[i]) continue;
+    int operand = pointwise_operand(c, p, i);
+    if (++inputs == 1) last = operand;
+    if (inputs == 1 && program_arity((program_op)op) == 2) continue;
+    step = pointwise_step(p, (program_op)op, last, inputs == 1 ? FROM_NOWHERE : operand, FROM_NOWHERE);
+    step->p = s->attrs.p;
+    step->q = s->attrs.q;
+    last = FROM_LAST;
   }
-  return true;
-}
-
-static status unary_specialise(specialise_ctx *c, void **out_spec) {
-  const cuda_unary *row = cuda_unary_table;
-  while (row->op && strcmp(row->op, c->node->op_type) != 0) ++row;
-  *out_spec = (void *)row;                                 /* static: nothing to dispose of */
+  if (!step && !s->finish) pointwise_step(p, PROGRAM_Copy, last, FROM_NOWHERE, FROM_NOWHERE);
+  if (s->finish) {
+    step = pointwise_step(p, (program_op)program_find(s->finish->op), last, FROM_NOWHERE, FROM_NOWHERE);
+    step->p = s->finish_attrs.p;
+  }
   return OK;
 }
 
-static status unary_launch(kernel_ctx *k, stream *on) {
-  const cuda_unary *row = k->spec;
-  const tensor *x = k->in[0];
-  tensor *y;
-  status s = kernel_output_like(k, 0, x, &y);
-  if (s || !y) return s;
-  return cuda_launched((x->type == ORTC_FLOAT ? row->f32 : row->f16)(x->data, y->data, y->count, cuda_raw(on)));
+/* Shapes that must be equal, where broadcasting would go unnoticed. */
+static status gated_recipe(const specialise_ctx *c, pointwise *p) {
+  const tensor *a = c->in[0], *b = c->in[1];
+  char text_a[DIMS_TEXT], text_b[DIMS_TEXT];
+  if (!dims_equal(a->rank, a->dims, b->rank, b->dims))
+    return ERROR(INVALID_ARGUMENT, "'A' has shape %s and 'B' has %s; they must be equal", dims_format(text_a, sizeof text_a, a->rank, a->dims),
+                 dims_format(text_b, sizeof text_b, b->rank, b->dims));
+  return steps_recipe(c, p);
 }
 
-static status binary_specialise(specialise_ctx *c, void **out_spec) {
-  const cuda_binary *row = cuda_binary_table;
-  while (row->op && strcmp(row->op, c->node->op_type) != 0) ++row;
-  *out_spec = (void *)row;
+static status pow_recipe(const specialise_ctx *c, pointwise *p) {
+  const pow_params *params = c->params;
+  p->compute = pointwise_compute(params->general.compute);
+  int base = pointwise_operand(c, p, 0);
+  if (params->constant.kernel) pointwise_step(p, (program_op)program_find(params->constant.kernel->op), base, FROM_NOWHERE, FROM_NOWHERE);
+  else pointwise_step(p, PROGRAM_Pow, base, pointwise_operand(c, p, 1), FROM_NOWHERE);
   return OK;
 }
 
-/* The extent of axis `d` of a tensor seen with `rank` axes, missing ones in front being 1. */
-static int64_t dim_at(const tensor *t, int rank, int d) { return d < rank - t->rank ? 1 : t->dims[d - (rank - t->rank)]; }
+/* The least (end 0) or largest (end 1) finite value of a float type: what a missing bound is. Integers need none. */
+static double limit_of(dtype type, int end) {
+  double most = type == ORTC_DOUBLE ? DBL_MAX : type == ORTC_FLOAT16 ? 65504 : type == ORTC_BFLOAT16 ? 0x1.fep127 : FLT_MAX;
+  return end ? most : -most;
+}
 
-static status broadcast_dims(const tensor *a, const tensor *b, int *out_rank, int64_t *dims) {
-  int rank = a->rank > b->rank ? a->rank : b->rank;
-  for (int d = 0; d < rank; ++d) {
-    int64_t m = dim_at(a, rank, d), n = dim_at(b, rank, d);
-    if (m != n && m != 1 && n != 1) {
-      return ERROR(INVALID_ARGUMENT, "the inputs have %lld and %lld elements along axis %d of the output: they must be equal, or one of them 1",
-                        (long long)m, (long long)n, d);
-    }
-    dims[d] = m == 1 ? n : m;
+static status clip_recipe(const specialise_ctx *c, pointwise *p) {
+  static const char *const names[] = {"min", "max"};
+  const clip_params *params = c->params;
+  dtype type = c->in[0]->type;
+  p->compute = pointwise_compute(params->step.compute);
+  int x = pointwise_operand(c, p, 0), bounds[2] = {FROM_P, FROM_Q};
+  bool given[2] = {false, false};
+  for (int i = 0; i < 2; ++i) {
+    const tensor *bound = i + 1 < c->in_count ? c->in[i + 1] : NULL;
+    if (!bound) continue;
+    char dims[DIMS_TEXT];
+    if (bound->count != 1)
+      return ERROR(INVALID_ARGUMENT, "'%s' must be one number, but has shape %s", names[i], dims_format(dims, sizeof dims, bound->rank, bound->dims));
+    bounds[i] = pointwise_operand(c, p, i + 1);
+    given[i] = true;
   }
-  *out_rank = rank;
+  program_step *step;
+  if (!typeset_has(TS_INTEGER, type) || (given[0] && given[1])) step = pointwise_step(p, PROGRAM_Clip, x, bounds[0], bounds[1]);
+  else if (given[0] || given[1]) step = pointwise_step(p, given[0] ? PROGRAM_Max : PROGRAM_Min, x, bounds[given[0] ? 0 : 1], FROM_NOWHERE);
+  else step = pointwise_step(p, PROGRAM_Copy, x, FROM_NOWHERE, FROM_NOWHERE);
+  step->p = params->by_attributes ? (double)params->low : limit_of(type, 0);
+  step->q = params->by_attributes ? (double)params->high : limit_of(type, 1);
   return OK;
 }
 
-/* Steps of both operands along the axes of y. Axes of one element go, and neighbours that both operands walk in one stride are merged. */
-static cuda_broadcast broadcast_plan(const tensor *a, const tensor *b, int rank, const int64_t *dims) {
-  cuda_broadcast how = {0}, merged = {0};
-  int64_t a_step = 1, b_step = 1;
-  bool same = a->count == b->count;
-  for (int d = rank - 1; d >= 0; --d) {                    /* innermost first */
-    int64_t m = dim_at(a, rank, d), n = dim_at(b, rank, d);
-    int64_t sa = m == 1 ? 0 : a_step, sb = n == 1 ? 0 : b_step;
-    a_step *= m;
-    b_step *= n;
-    same = same && m == n;
-    if (dims[d] == 1) continue;
-    int last = how.rank - 1;
-    if (last >= 0 && sa == how.a_steps[last] * how.dims[last] && sb == how.b_steps[last] * how.dims[last]) {
-      how.dims[last] *= dims[d];
-    } else {
-      how.dims[how.rank] = dims[d];
-      how.a_steps[how.rank] = sa;
-      how.b_steps[how.rank++] = sb;
-    }
-  }
-  if (same) return merged;
-  for (int d = 0; d < how.rank; ++d) {
-    merged.dims[d] = how.dims[how.rank - 1 - d];
-    merged.a_steps[d] = how.a_steps[how.rank - 1 - d];
-    merged.b_steps[d] = how.b_steps[how.rank - 1 - d];
-  }
-  merged.rank = how.rank;
-  return merged;
+/* Integers as they are; floats in a float type that holds them. */
+static status cast_recipe(const specialise_ctx *c, pointwise *p) {
+  p->compute = pointwise_compute(c->in[0]->type);
+  pointwise_step(p, PROGRAM_Copy, pointwise_operand(c, p, 0), FROM_NOWHERE, FROM_NOWHERE);
+  return OK;
 }
 
-static status binary_launch(kernel_ctx *k, stream *on) {
-  const cuda_binary *row = k->spec;
-  const tensor *a = k->in[0], *b = k->in[1];
-  int64_t dims[MAX_RANK];
-  int rank = 0;
-  tensor *y = NULL;
-  status s = broadcast_dims(a, b, &rank, dims);
-  if (!s) s = kernel_output(k, 0, rank, dims, &y);
-  if (s || !y) return s;
-  cuda_broadcast how = broadcast_plan(a, b, rank, dims);
-  cuda_binary_fn run = a->type == ORTC_FLOAT ? row->f32 : row->f16;
-  return cuda_launched(run(a->data, b->data, y->data, y->count, &how, cuda_raw(on)));
+/* The unsigned integer of a type's width, for elements that are only moved. */
+static dtype bits_type(dtype type) {
+  int width = dtype_width(type);
+  return width == 1 ? ORTC_UINT8 : width == 2 ? ORTC_UINT16 : width == 4 ? ORTC_UINT32 : ORTC_UINT64;
 }
 
-/* Operators that take any number of inputs are served with two. */
-static bool two_that_fit(const node *n, const fact *const *in) { return n->input_count == 2 && rank_fits(n, in); }
+static status where_recipe(const specialise_ctx *c, pointwise *p) {
+  p->compute = ORTC_INT64;
+  int condition = pointwise_operand(c, p, 0), x = pointwise_operand(c, p, 1), y = pointwise_operand(c, p, 2);
+  p->launch.in[1].type = p->launch.in[2].type = p->launch.out_type = bits_type(c->out[0]->type);
+  pointwise_step(p, PROGRAM_Where, condition, x, y);
+  return OK;
+}
 
-#define UNARY(name, first) {.op = name, .since = first, .types = GPU_TYPES, .specialise = unary_specialise, .launch = unary_launch}
-#define BINARY(name, first) \
-  {.op = name, .since = first, .types = GPU_TYPES, .supports = two_that_fit, .specialise = binary_specialise, .launch = binary_launch}
+static status bits_recipe(const specialise_ctx *c, pointwise *p) {
+  p->compute = ORTC_INT64;
+  int x = pointwise_operand(c, p, 0);
+  p->launch.in[0].type = p->launch.out_type = bits_type(c->out[0]->type);
+  pointwise_step(p, PROGRAM_Copy, x, FROM_NOWHERE, FROM_NOWHERE);
+  return OK;
+}
 
-/* Names that the arithmetic table has, with the first opset from which they mean what it says. */
+static const pointwise_row steps = {steps_recipe}, gated = {gated_recipe}, power = {pow_recipe}, clip = {clip_recipe}, cast = {cast_recipe}, where = {where_recipe},
+  bits = {bits_recipe};
+
+/* ---- What the kernels do not have ---------------------------------------------------------------------------------------------- */
+
+#define CAST_TYPES (TS_NUMERIC | TS(BOOL))
+
+static bool cast_supports(const node *n, const fact *const *in) {
+  return typeset_has(CAST_TYPES, (dtype)attr_int_or(n, "to", ORTC_UNDEFINED)) && pointwise_supports(n, in);
+}
+
+static bool cast_like_supports(const node *n, const fact *const *in) { return in[1] && typeset_has(CAST_TYPES, in[1]->type) && pointwise_supports(n, in); }
+
+/* Elements of up to 8 bytes. */
+static bool where_supports(const node *n, const fact *const *in) { return in[1] && typeset_has(CAST_TYPES | TS(COMPLEX64), in[1]->type) && pointwise_supports(n, in); }
+
+/* ---- Rows ---------------------------------------------------------------------------------------------------------------------- */
+
+#define ROW(name, first, set, recipe, in_place) {.op = name, .since = first, .types = set, .inplace = in_place, POINTWISE, .data = &recipe}
+#define UNARY(name, first, set) ROW(name, first, set, steps, 1)
+#define TEST(name, first, set) ROW(name, first, set, steps, 0)
+#define BINARY(name, first, set) ROW(name, first, set, steps, 3)
+#define COMPARE(name, first, set) ROW(name, first, set, steps, 0)
+#define MICROSOFT(name) {.op = name, .domain = "com.microsoft", .since = 1, .types = TS_FLOAT, .inplace = 1, POINTWISE, .data = &steps}
+
 KERNEL_FAMILY(elementwise) = {
-  UNARY("Abs", 6), UNARY("Neg", 6), UNARY("Ceil", 6), UNARY("Floor", 6), UNARY("Round", 11), UNARY("Sqrt", 6), UNARY("Reciprocal", 6), UNARY("Sign", 9),
-  UNARY("Exp", 6), UNARY("Log", 6), UNARY("Tanh", 6), UNARY("Erf", 9), UNARY("Sigmoid", 6), UNARY("Softplus", 1), UNARY("Softsign", 1), UNARY("Relu", 6),
-  UNARY("HardSwish", 14), UNARY("Mish", 18),
-  BINARY("Add", 7), BINARY("Sub", 7), BINARY("Mul", 7), BINARY("Div", 7), BINARY("Max", 8), BINARY("Min", 8), BINARY("PRelu", 7),
+  UNARY("Abs", 6, TS_NUMERIC), UNARY("Neg", 6, TS_FLOAT | TS_SIGNED), UNARY("Sign", 9, TS_NUMERIC), UNARY("BitwiseNot", 18, TS_INTEGER),
+  UNARY("Not", 1, TS(BOOL)), UNARY("Erf", 9, TS_FLOAT), UNARY("Ceil", 6, TS_FLOAT), UNARY("Floor", 6, TS_FLOAT), UNARY("Round", 11, TS_FLOAT),
+  UNARY("Sqrt", 6, TS_FLOAT), UNARY("Exp", 6, TS_FLOAT), UNARY("Log", 6, TS_FLOAT), UNARY("Tanh", 6, TS_FLOAT), UNARY("Reciprocal", 6, TS_FLOAT),
+  UNARY("Sigmoid", 6, TS_FLOAT), UNARY("Sin", 7, TS_FLOAT), UNARY("Cos", 7, TS_FLOAT), UNARY("Tan", 7, TS_FLOAT), UNARY("Asin", 7, TS_FLOAT),
+  UNARY("Acos", 7, TS_FLOAT), UNARY("Atan", 7, TS_FLOAT), UNARY("Sinh", 9, TS_FLOAT), UNARY("Cosh", 9, TS_FLOAT), UNARY("Asinh", 9, TS_FLOAT),
+  UNARY("Acosh", 9, TS_FLOAT), UNARY("Atanh", 9, TS_FLOAT),
+  UNARY("Relu", 6, TS_FLOAT | TS_SIGNED), UNARY("LeakyRelu", 6, TS_FLOAT), UNARY("HardSigmoid", 6, TS_FLOAT), UNARY("HardSwish", 14, TS_FLOAT),
+  UNARY("Elu", 6, TS_FLOAT), UNARY("Selu", 6, TS_FLOAT), UNARY("Celu", 12, TS_FLOAT), UNARY("Softplus", 1, TS_FLOAT), UNARY("Softsign", 1, TS_FLOAT),
+  UNARY("ThresholdedRelu", 10, TS_FLOAT), UNARY("Mish", 18, TS_FLOAT), UNARY("Shrink", 9, TS_FLOAT), UNARY("Gelu", 20, TS_FLOAT),
+  UNARY("Swish", 24, TS_FLOAT),
+  MICROSOFT("Gelu"), MICROSOFT("QuickGelu"), MICROSOFT("BiasGelu"), MICROSOFT("FastGelu"),
+  {.op = "Silu", .domain = "ortcore", .since = 1, .types = TS_FLOAT, .inplace = 1, POINTWISE, .data = &steps},
+  BINARY("Add", 7, TS_NUMERIC), BINARY("Sub", 7, TS_NUMERIC), BINARY("Mul", 7, TS_NUMERIC), BINARY("Div", 7, TS_NUMERIC), BINARY("Mod", 10, TS_NUMERIC),
+  BINARY("PRelu", 7, TS_FLOAT | TS_INTEGER), BINARY("BitwiseAnd", 18, TS_INTEGER), BINARY("BitwiseOr", 18, TS_INTEGER), BINARY("BitwiseXor", 18, TS_INTEGER),
+  BINARY("BitShift", 11, TS_INTEGER), BINARY("Max", 6, TS_NUMERIC), BINARY("Min", 6, TS_NUMERIC), BINARY("Sum", 6, TS_FLOAT), BINARY("Mean", 6, TS_FLOAT),
+  ROW("SwiGLU", 28, TS_FLOAT, gated, 3), ROW("Pow", 7, TS_FLOAT | TS_INDEX, power, 0), ROW("Clip", 6, TS_NUMERIC, clip, 1),
+  COMPARE("Equal", 7, TS_NUMERIC | TS(BOOL)), COMPARE("Less", 7, TS_NUMERIC), COMPARE("Greater", 7, TS_NUMERIC), COMPARE("LessOrEqual", 12, TS_NUMERIC),
+  COMPARE("GreaterOrEqual", 12, TS_NUMERIC), BINARY("And", 7, TS(BOOL)), BINARY("Or", 7, TS(BOOL)), BINARY("Xor", 7, TS(BOOL)),
+  TEST("IsNaN", 9, TS_FLOAT), TEST("IsInf", 10, TS_FLOAT),
+  {.op = "Where", .since = 9, .types = TS(BOOL), .supports = where_supports, POINTWISE_FUNCTIONS, .data = &where},
+  {.op = "Cast", .since = 6, .types = CAST_TYPES, .supports = cast_supports, POINTWISE_FUNCTIONS, .data = &cast},
+  {.op = "CastLike", .since = 15, .types = CAST_TYPES, .supports = cast_like_supports, POINTWISE_FUNCTIONS, .data = &cast},
+  ROW("BitCast", 26, TS_NUMERIC | TS(BOOL), bits, 0),
   {0}};

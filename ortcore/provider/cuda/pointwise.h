@@ -1,0 +1,34 @@
+/* From tensors to the launch of an elementwise program: for rows whose kernel is such a program. */
+#ifndef ORTCORE_PROVIDER_CUDA_POINTWISE_H
+#define ORTCORE_PROVIDER_CUDA_POINTWISE_H
+
+#include <ortcore/kernels/cuda/elementwise.h>
+#include <ortcore/provider/cuda/plugin.h>
+
+/* What is kept for one set of dims: the launch but for its addresses. */
+typedef struct pointwise {
+  cuda_elementwise launch;
+  dtype compute;                                           /* FLOAT, DOUBLE, INT64 or UINT64 */
+  int32_t sources[PROGRAM_INPUTS];                         /* of each operand, which of the node's inputs it is */
+} pointwise;
+
+/* A row's data: says what is computed. It sets compute, adds operands and steps; shapes follow by themselves. */
+typedef status (*pointwise_recipe)(const specialise_ctx *c, pointwise *p);
+typedef struct pointwise_row { pointwise_recipe recipe; } pointwise_row;
+
+/* The type that elements of type `type` are computed in. */
+dtype pointwise_compute(dtype type);
+/* Input i of the node as an operand; returns what steps call it. */
+int pointwise_operand(const specialise_ctx *c, pointwise *p, int i);
+/* Appends a step; arguments that the operator does not have are FROM_NOWHERE (0). */
+program_step *pointwise_step(pointwise *p, program_op op, int a, int b, int c);
+
+bool pointwise_supports(const node *n, const fact *const *in);
+status pointwise_specialise(specialise_ctx *c, void **out_spec) MUST_CHECK;
+void pointwise_dispose(void *spec);
+status pointwise_launch(kernel_ctx *k, stream *on) MUST_CHECK;
+
+#define POINTWISE .supports = pointwise_supports, POINTWISE_FUNCTIONS
+#define POINTWISE_FUNCTIONS .specialise = pointwise_specialise, .dispose_spec = pointwise_dispose, .launch = pointwise_launch
+
+#endif
