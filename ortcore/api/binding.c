@@ -48,7 +48,7 @@ ortc_status *ortc_binding_bind_output_allocator(ortc_binding *binding, const cha
   NEEDS(name);
   NEEDS(alloc);
   TRY(host_only(name, info));
-  return binding_bind_output(binding, name, &(bound_output){.kind = TARGET_CALLBACK, .alloc = alloc, .release = release, .user = user});
+  return binding_bind_output(binding, name, &(bound_output){.kind = TARGET_CALLBACK, .info = info ? *info : memory_info_cpu, .alloc = alloc, .release = release, .user = user});
 }
 
 ortc_status *ortc_binding_bind_output_capacity(ortc_binding *binding, const char *name, const ortc_memory_info *info, void *data, size_t capacity,
@@ -74,12 +74,12 @@ void ortc_binding_clear_outputs(ortc_binding *binding) {
 
 ortc_status *ortc_binding_synchronize_inputs(ortc_binding *binding) {
   NEEDS(binding);
-  return stream_synchronise(binding->work);
+  return binding_synchronise(binding);
 }
 
 ortc_status *ortc_binding_synchronize_outputs(ortc_binding *binding) {
   NEEDS(binding);
-  return stream_synchronise(binding->work);
+  return binding_synchronise(binding);
 }
 
 size_t ortc_binding_get_output_count(const ortc_binding *binding) { return binding ? (size_t)binding->order_count : 0; }

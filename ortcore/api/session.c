@@ -46,14 +46,19 @@ const ortc_io_info *ortc_session_get_io(const ortc_session *session, ortc_io whi
 
 const ortc_model_metadata *ortc_session_get_metadata(const ortc_session *session) { return session ? &session->metadata : NULL; }
 
-const char *ortc_session_get_provider(const ortc_session *session, size_t index) { return session && index == 0 ? "CPUExecutionProvider" : NULL; }
+const char *ortc_session_get_provider(const ortc_session *session, size_t index) {
+  if (!session) return NULL;
+  size_t first = session->lanes.provider ? 0 : 1;
+  const char *const names[] = {PROVIDER_CUDA, PROVIDER_CPU};
+  return index < 2 - first ? names[first + index] : NULL;
+}
 
 ortc_allocator *ortc_session_get_allocator(const ortc_session *session) { return session ? session->allocator : NULL; }
 
 bool ortc_session_get_node(const ortc_session *session, size_t index, ortc_node_info *out_info) {
   if (!session || !out_info || index >= (size_t)session->plan->step_count) return false;
   const node *n = session->plan->steps[index].node;
-  *out_info = (ortc_node_info){n->name, n->op_type, n->domain, "CPUExecutionProvider"};
+  *out_info = (ortc_node_info){n->name, n->op_type, n->domain, session_node_provider(n)};
   return true;
 }
 
@@ -79,7 +84,7 @@ uint64_t ortc_session_trim(ortc_session *session) {
   if (!session) return 0;
   frame_pool_trim(&session->frames);
   plan_trim(session->plan);
-  return ortc_allocator_shrink(session->allocator);
+  return ortc_allocator_shrink(session->allocator) + lane_pool_trim(&session->lanes);
 }
 
 /* ---- Plain runs -------------------------------------------------------------------------------------------------------------- */
@@ -135,7 +140,7 @@ static status run(ortc_session *s, const ortc_run_options *options, request *r, 
                   ortc_value *const *inputs, size_t output_count, const char *const *output_names, ortc_value **outputs) {
   TRY(set_targets(s, r, output_count, output_names, outputs));
   TRY(set_feeds(s, r, input_count, input_names, inputs));
-  TRY(session_run(s, options, r->feeds, r->targets, 0));
+  TRY(session_run(s, options, r->feeds, r->targets, 0, NULL));
   return collect(s, r, output_count, output_names, outputs);
 }
 

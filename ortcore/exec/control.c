@@ -45,7 +45,7 @@ static status child_frame(runner *r, frame **out) {
   else TRY(shape_plan_generic(r->sub, &shapes));
   frame_release(*kept);
   *kept = NULL;
-  status s = frame_create(r->sub, shapes, r->step->owner->env->allocator, kept);
+  status s = frame_create(r->sub, shapes, (ortc_allocator *[2]){r->step->owner->env->allocator}, kept);
   shape_plan_release(shapes);
   *out = *kept;
   return s;

@@ -1,11 +1,35 @@
 #include <ortcore/base/mem.h>
+#include <ortcore/device/memory_info.h>
 #include <ortcore/exec/executor.h>
+#include <ortcore/exec/transfer.h>
 #include <ortcore/passes/infer.h>
 #include <string.h>
 
 /* ---- Before the first step ------------------------------------------------------------------------------------------ */
 
-static void set_feeds(frame *f, int32_t feed_count, feed *feeds) {
+/* A feed that lies where the plan reads it is read there; any other is brought. */
+static bool is_in_place(const frame *f, const feed *in, int32_t v) {
+  const ortc_memory_info *info = in->memory ? &in->memory->info : NULL;
+  return plan_on_device(f->owner, v) ? side_is_device(f->env, info) : !info || memory_info_is_host(info);
+}
+
+/* The device has a copy of its own of an initializer's default. */
+static const void *default_on_device(const frame *f, int32_t v, const tensor *view) {
+  return view == f->owner->graph->values[v].default_value ? f->owner->on_device[v] : NULL;
+}
+
+static status set_tensor_feed(frame *f, int32_t v, feed *in) {
+  slot *s = &f->slots[v];
+  if (!f->shapes->slots[v].known) s->view = *in->view;
+  s->view.data = in->view->data;
+  if (!f->owner->device || is_in_place(f, in, v)) return OK;
+  const void *ready = plan_on_device(f->owner, v) ? default_on_device(f, v, in->view) : NULL;
+  if (!ready) return status_context(transfer_feed(f, v, in), "input '%s'", f->owner->graph->values[v].name);
+  s->view.data = (void *)(uintptr_t)ready;
+  return OK;
+}
+
+static status set_feeds(frame *f, int32_t feed_count, feed *feeds) {
   const graph *g = f->owner->graph;
   for (int32_t i = 0; i < feed_count; ++i) {
     int32_t v = i < g->input_count ? g->inputs[i] : g->captures[i - g->input_count].inner;
@@ -14,12 +38,11 @@ static void set_feeds(frame *f, int32_t feed_count, feed *feeds) {
       s->view.rank = RANK_UNKNOWN;
       frame_set(f, v, NULL, feeds[i].move ? feeds[i].object : ort_value_retain(feeds[i].object));
       if (feeds[i].move) feeds[i].object = NULL;
-    } else if (f->shapes->slots[v].known) {
-      s->view.data = feeds[i].view->data;
     } else {
-      s->view = *feeds[i].view;
+      TRY(set_tensor_feed(f, v, &feeds[i]));
     }
   }
+  return OK;
 }
 
 /* Bound shapes are compared with the planned ones before anything is asked of an allocator or written. */
@@ -51,10 +74,12 @@ static status place_outputs(frame *f, target *targets) {
     if (!t) continue;
     buffer *memory;
     f->slots[v].view.data = NULL;
-    TRY(target_resolve(t, f->env, &f->slots[v].view, &memory));
-    t->placed = true;
+    bool direct = target_is_direct(f, t, v);
+    target engine = target_engine(f, v);
+    TRY(target_resolve(direct ? t : &engine, f->env, &f->slots[v].view, &memory));
+    t->placed = direct;
     frame_set(f, v, memory, NULL);
-    if (t->kind == TARGET_CALLBACK) TRY(overlap_check_target(f, f->feed_count, f->feeds, targets, (int32_t)(t - targets)));
+    if (direct && t->kind == TARGET_CALLBACK) TRY(overlap_check_target(f, f->feed_count, f->feeds, targets, (int32_t)(t - targets)));
   }
   return OK;
 }
@@ -124,7 +149,7 @@ static status infer_outputs(const exec_step *e, zone *scratch, const tensor **ou
     if (!t) continue;
     facts[i] = g->values[s->in[i]].fact;
     fact_set_shape(&facts[i], t->rank, t->dims);
-    facts[i].value = t;
+    if (!plan_on_device(e->owner->owner, s->in[i])) facts[i].value = t;
     in[i] = &facts[i];
   }
   for (int32_t i = 0; i < s->out_count; ++i) {
@@ -159,7 +184,7 @@ static status make_spec(exec_step *e, zone *scratch) {
   if (!tensors) return status_out_of_memory();
   for (int32_t i = 0; i < s->in_count; ++i) {
     if (!e->k.in[i]) continue;
-    bool constant = e->owner->owner->graph->values[s->in[i]].fact.value;
+    bool constant = e->owner->owner->graph->values[s->in[i]].fact.value && !plan_on_device(e->owner->owner, s->in[i]);
     tensor *t = zone_copy(scratch, e->k.in[i], sizeof *t);
     if (!t) return status_out_of_memory();
     if (!constant) t->data = NULL;
@@ -169,7 +194,7 @@ static status make_spec(exec_step *e, zone *scratch) {
   TRY(remember_shapes(e, outs));
   specialise_ctx c = {.node = s->node, .params = s->params, .in_count = s->in_count, .out_count = s->out_count, .in = tensors, .out = outs,
                       .threads = e->owner->owner->threads, .data = e->k.data};
-  TRY(s->op->specialise(&c, &e->k.spec));
+  TRY(step_specialise(s, &c, &e->k.spec));
   e->spec_scratch = c.scratch_bytes;
   e->spec_reordered = c.reordered_bytes;
   return OK;
@@ -177,7 +202,7 @@ static status make_spec(exec_step *e, zone *scratch) {
 
 static status specialise_now(exec_step *e) {
   if (!e->spec_key || !spec_key_fits(e)) {
-    if (e->k.spec && e->source->op->dispose_spec) e->source->op->dispose_spec(e->k.spec);
+    step_dispose_spec(e->source, e->k.spec);
     e->k.spec = NULL;
     mem_free(e->spec_key);
     e->spec_key = NULL;
@@ -195,8 +220,9 @@ static status specialise_now(exec_step *e) {
 static status run_special(exec_step *e) {
   if (e->flags & EXEC_LINK) link_operands(e);
   if (e->flags & EXEC_CONTROL) return control_run(e);
+  if (e->flags & EXEC_TRANSFER) return transfer_run(e);
   if (e->flags & EXEC_SPECIALISE) TRY(specialise_now(e));
-  return e->run(&e->k);
+  return e->flags & EXEC_DEVICE ? e->source->kernel->launch(&e->k, e->owner->env->stream) : e->run(&e->k);
 }
 
 static status finish_step(frame *f, exec_step *e) {
@@ -225,7 +251,7 @@ static status run_steps(frame *f, run_env *env) {
     }
     if (s) return explain(e, s);
     if (env->trace)
-      profiler_record(env->trace, "Node", e->source->node->name, e->source->node->op_type, "CPUExecutionProvider", begin, profiler_now_ns());
+      profiler_record(env->trace, "Node", e->source->node->name, e->source->node->op_type, e->flags & EXEC_DEVICE ? PROVIDER_CUDA : PROVIDER_CPU, begin, profiler_now_ns());
   }
   env->stats.kernel_launches += (uint64_t)f->step_count;
   env->stats.bytes_reordered += f->shapes->reordered_bytes;
@@ -235,14 +261,17 @@ static status run_steps(frame *f, run_env *env) {
 /* ---- After the last step --------------------------------------------------------------------------------------------- */
 
 /* An output that is a graph input, a constant, or the twin of another output. */
-static status copy_to_target(frame *f, target *t, const tensor *from) {
+static status copy_to_target(frame *f, target *t, const tensor *from, bool on_device) {
   tensor where = *from;
   buffer *memory;
   TRY(target_resolve(t, f->env, &where, &memory));
-  size_t bytes = tensor_bytes(from);
-  if (bytes && where.data != from->data) memcpy(where.data, from->data, bytes);
-  if (from->type == ORTC_STRING) rcstr_retain_n(where.data, where.count);
-  f->env->stats.bytes_copied += bytes;
+  const ortc_memory_info *to = memory ? &memory->info : t->info ? t->info : &memory_info_cpu;
+  if (from->type == ORTC_STRING) rcstr_retain_n(from->data, from->count);
+  status s = transfer_bytes(f->env, to, where.data, on_device ? &f->env->device_allocator->info : &memory_info_cpu, from->data, tensor_bytes(from));
+  if (s) {
+    buffer_release(memory);
+    return s;
+  }
   t->result = where;
   t->result_memory = memory;
   return OK;
@@ -273,11 +302,11 @@ static status deliver(frame *f, target *targets) {
     } else if (t->placed) {
       t->result = s->view;
       t->result_memory = buffer_retain(s->memory);
-    } else if (t->may_share && feed_of(f, g->outputs[o])) {
+    } else if (t->may_share && feed_of(f, g->outputs[o]) && !s->memory && target_is_direct(f, t, g->outputs[o])) {
       t->result = s->view;
       t->result_memory = buffer_retain(feed_of(f, g->outputs[o])->memory);
     } else {
-      TRY(status_context(copy_to_target(f, t, &s->view), "output '%s'", t->name ? t->name : g->values[g->outputs[o]].name));
+      TRY(status_context(copy_to_target(f, t, &s->view, plan_on_device(f->owner, g->outputs[o])), "output '%s'", t->name ? t->name : g->values[g->outputs[o]].name));
     }
   }
   return OK;
@@ -295,7 +324,7 @@ static void drop_results(const frame *f, target *targets) {
 static status run(frame *f, run_env *env, int32_t feed_count, feed *feeds, target *targets) {
   TRY(check_targets(f, targets));
   TRY(overlap_check(f, feed_count, feeds, targets));
-  set_feeds(f, feed_count, feeds);
+  TRY(set_feeds(f, feed_count, feeds));
   TRY(place_outputs(f, targets));
   apply_patches(f);
   set_threads(f, env->threads);

@@ -17,5 +17,9 @@ status overlap_check(const frame *f, int32_t feed_count, const feed *feeds, cons
 status target_check(const target *t, const tensor *need) MUST_CHECK;
 /* Memory for an output of this shape: the caller's, as its target says, or new. `where` gets data and memory (reference for the caller, or NULL). */
 status target_resolve(target *t, run_env *env, tensor *where, buffer **out_memory) MUST_CHECK;
+/* Is the target's memory on the side where slot v is made, so that it can be written straight away? */
+bool target_is_direct(const frame *f, const target *t, int32_t v);
+/* A target for memory of the engine on the side of slot v. */
+target target_engine(const frame *f, int32_t v);
 
 #endif

@@ -20,6 +20,8 @@ static status link_step(frame *f, exec_step *e, int32_t index, int32_t *child) {
   e->source = s;
   e->index = index;
   e->run = s->op->run;
+  if (s->kernel) e->flags |= EXEC_DEVICE;
+  if ((s->op->flags & OP_TRANSFER) && f->owner->device) e->flags |= EXEC_TRANSFER;
   e->operands = ZONE_ARRAY(f->memory, count + 1, const tensor *);
   if (!e->operands) return status_out_of_memory();
   for (int32_t i = 0; i < count; ++i) {
@@ -29,14 +31,14 @@ static status link_step(frame *f, exec_step *e, int32_t index, int32_t *child) {
     if (is_maybe_tensor(f, v)) e->flags |= EXEC_LINK;
   }
   e->k = (kernel_ctx){.node = s->node, .params = s->params, .spec = sp->spec, .in_count = s->in_count, .out_count = s->out_count,
-                      .in = e->operands, .threads = f->threads, .data = s->op->data, .services = &executor_services};
-  if (sp->scratch_bytes) e->k.scratch = (char *)f->block->data + sp->scratch_offset;
+                      .in = e->operands, .threads = f->threads, .data = step_data(s), .services = &executor_services};
+  if (sp->scratch_bytes) e->k.scratch = (char *)f->blocks[s->kernel != NULL]->data + sp->scratch_offset;
   if (s->op->flags & OP_SUBGRAPHS) {
     e->flags |= EXEC_CONTROL;
     e->child_base = *child;
     *child += s->subplan_count;
   }
-  if (s->op->specialise && !sp->specialised) e->flags |= EXEC_SPECIALISE;
+  if ((s->kernel || s->op->specialise) && !sp->specialised) e->flags |= EXEC_SPECIALISE;
   for (int32_t i = 0; i < s->release_count; ++i)
     if (f->shapes->slots[s->releases[i]].where == STORAGE_DYNAMIC) e->flags |= EXEC_RELEASE;
   return OK;
@@ -47,7 +49,7 @@ static status init_slots(frame *f) {
   for (int32_t v = 0; v < f->owner->slot_count; ++v) {
     const slot_plan *from = &sp->slots[v];
     f->slots[v].view = from->view;
-    if (from->where == STORAGE_BLOCK && from->view.count) f->slots[v].view.data = (char *)f->block->data + from->offset;
+    if (from->where == STORAGE_BLOCK && from->view.count) f->slots[v].view.data = (char *)f->blocks[plan_on_device(f->owner, v)]->data + from->offset;
     if ((from->where == STORAGE_INPUT || from->where == STORAGE_OUTPUT) && from->root != v) f->patches[f->patch_count++] = v;
   }
   return OK;
@@ -60,7 +62,8 @@ static status build(frame *f) {
   f->dirty = ZONE_ARRAY(f->memory, p->slot_count + 1, int32_t);
   f->steps = ZONE_ARRAY(f->memory, p->step_count + 1, exec_step);
   if (!f->slots || !f->patches || !f->dirty || !f->steps) return status_out_of_memory();
-  if (f->shapes->block_bytes) TRY(buffer_create(f->allocator, f->shapes->block_bytes, &f->block));
+  for (int side = 0; side < 2; ++side)
+    if (f->shapes->block_bytes[side]) TRY(buffer_create(f->allocators[side], f->shapes->block_bytes[side], &f->blocks[side]));
   TRY(init_slots(f));
   for (int32_t i = 0; i < p->step_count; ++i)
     if (!f->shapes->steps[i].done) TRY(link_step(f, &f->steps[f->step_count++], i, &f->child_count));
@@ -68,7 +71,7 @@ static status build(frame *f) {
   return f->children ? OK : status_out_of_memory();
 }
 
-status frame_create(plan *p, shape_plan *shapes, ortc_allocator *allocator, frame **out) {
+status frame_create(plan *p, shape_plan *shapes, ortc_allocator *const allocators[2], frame **out) {
   *out = NULL;
   zone *memory = zone_create();
   frame *f = memory ? ZONE_NEW(memory, frame) : NULL;
@@ -79,7 +82,7 @@ status frame_create(plan *p, shape_plan *shapes, ortc_allocator *allocator, fram
   f->owner = p;
   f->memory = memory;
   f->shapes = shape_plan_retain(shapes);
-  f->allocator = allocator_retain(allocator);
+  for (int side = 0; side < 2; ++side) f->allocators[side] = allocator_retain(allocators[side]);
   f->threads = p->threads;
   status s = build(f);
   if (s) {
@@ -90,18 +93,25 @@ status frame_create(plan *p, shape_plan *shapes, ortc_allocator *allocator, fram
   return OK;
 }
 
+/* Memory that the device may still be using is not given back. */
+static void wait_until_idle(frame *f) {
+  if (f->last_stream && f->finished) ortc_status_release(event_synchronise(f->finished));
+  event_release(f->finished);
+}
+
 void frame_release(frame *f) {
   if (!f) return;
+  wait_until_idle(f);
   frame_clear(f);
   for (int32_t i = 0; f->children && i < f->child_count; ++i) frame_release(f->children[i]);
   for (int32_t i = 0; i < f->step_count; ++i) {
     exec_step *e = &f->steps[i];
-    if ((e->flags & EXEC_SPECIALISE) && e->k.spec && e->source->op->dispose_spec) e->source->op->dispose_spec(e->k.spec);
+    if (e->flags & EXEC_SPECIALISE) step_dispose_spec(e->source, e->k.spec);
     mem_free(e->spec_key);
   }
-  buffer_release(f->block);
+  for (int side = 0; side < 2; ++side) buffer_release(f->blocks[side]);
   shape_plan_release(f->shapes);
-  allocator_release(f->allocator);
+  for (int side = 0; side < 2; ++side) allocator_release(f->allocators[side]);
   zone_release(f->memory);
 }
 
@@ -177,7 +187,7 @@ void frame_pool_deinit(frame_pool *pool) {
   pthread_mutex_destroy(&pool->lock);
 }
 
-status frame_pool_acquire(frame_pool *pool, plan *p, int32_t feed_count, const tensor *const *feeds, ortc_allocator *allocator, frame **out) {
+status frame_pool_acquire(frame_pool *pool, plan *p, int32_t feed_count, const tensor *const *feeds, ortc_allocator *const allocators[2], frame **out) {
   *out = NULL;
   pthread_mutex_lock(&pool->lock);
   for (frame **link = &pool->idle; *link; link = &(*link)->next) {
@@ -191,7 +201,7 @@ status frame_pool_acquire(frame_pool *pool, plan *p, int32_t feed_count, const t
   if (*out) return OK;
   shape_plan *shapes;
   TRY(shape_plan_find(p, feed_count, feeds, &shapes));
-  status s = frame_create(p, shapes, allocator, out);
+  status s = frame_create(p, shapes, allocators, out);
   shape_plan_release(shapes);
   return s;
 }

@@ -28,6 +28,7 @@ typedef enum target_kind { TARGET_NONE, TARGET_ENGINE, TARGET_BUFFER, TARGET_CAP
 typedef struct target {
   target_kind kind;                                         /* NONE: nobody asked for it */
   const char *name;
+  const ortc_memory_info *info;                             /* where it is wanted; NULL: in host memory */
   tensor view;                                              /* BUFFER: shape and memory. ENGINE: memory to use again if the shape is the same */
   buffer *memory;                                           /* BUFFER, CAPACITY, ENGINE: what it lies in (lent), or NULL */
   size_t capacity;                                          /* CAPACITY, in bytes, at view.data */
@@ -43,6 +44,10 @@ typedef struct target {
 /* What a run brings along. */
 typedef struct run_env {
   ortc_allocator *allocator;
+  const device *device;                                     /* NULL: the host alone. Entered by the calling thread */
+  ortc_allocator *device_allocator;
+  stream *stream;                                           /* of the device */
+  bool host_waits;                                          /* a copy to host memory was enqueued that somebody will read */
   int threads;
   const _Atomic bool *terminate;                            /* may be NULL */
   profiler *trace;                                          /* may be NULL */
@@ -53,6 +58,8 @@ enum exec_flags {
   EXEC_CONTROL = 1,                                         /* If, Loop, Scan */
   EXEC_SPECIALISE = 2,                                      /* spec is made when the dims are known, at run time */
   EXEC_RELEASE = 4,                                         /* may be the last reader of counted memory */
+  EXEC_DEVICE = 16,                                         /* enqueued on the device's stream */
+  EXEC_TRANSFER = 32,                                       /* a copy between the host and the device */
   EXEC_LINK = 8,                                            /* an operand may be a tensor in one run and none in another */
 };
 
@@ -75,7 +82,7 @@ struct frame {
   plan *owner;
   shape_plan *shapes;
   zone *memory;
-  ortc_allocator *allocator;                                /* of the block */
+  ortc_allocator *allocators[2];                            /* of the blocks: the host's, the device's (NULL without one) */
   slot *slots;
   int32_t step_count;
   exec_step *steps;
@@ -83,7 +90,9 @@ struct frame {
   int32_t *patches;                                         /* slots whose data is that of their root, an input or output */
   int32_t dirty_count;
   int32_t *dirty;                                           /* slots that got counted memory or an object in this run */
-  buffer *block;
+  buffer *blocks[2];                                        /* by side, as shape_plan.block_bytes */
+  const stream *last_stream;                                /* where the latest run was enqueued, if nobody has waited for it; else NULL */
+  event *finished;                                          /* of that run; made on first need */
   int threads;                                              /* what k.threads says in all steps */
   run_env *env;                                             /* of the run in progress */
   target *targets;
@@ -96,7 +105,7 @@ struct frame {
   frame *next;                                              /* in a pool */
 };
 
-status frame_create(plan *p, shape_plan *shapes, ortc_allocator *allocator, frame **out) MUST_CHECK;   /* retains shapes */
+status frame_create(plan *p, shape_plan *shapes, ortc_allocator *const allocators[2], frame **out) MUST_CHECK;   /* retains shapes */
 void frame_release(frame *f);
 /* Gives slot v counted memory or an object (references are taken over) and remembers to drop them when the run ends. */
 void frame_set(frame *f, int32_t v, buffer *memory, ortc_value *object);
@@ -109,7 +118,7 @@ typedef struct frame_pool { pthread_mutex_t lock; frame *idle; int32_t count; } 
 void frame_pool_init(frame_pool *pool);
 void frame_pool_deinit(frame_pool *pool);
 /* A frame whose shape plan serves these feeds, from the pool or made. */
-status frame_pool_acquire(frame_pool *pool, plan *p, int32_t feed_count, const tensor *const *feeds, ortc_allocator *allocator, frame **out) MUST_CHECK;
+status frame_pool_acquire(frame_pool *pool, plan *p, int32_t feed_count, const tensor *const *feeds, ortc_allocator *const allocators[2], frame **out) MUST_CHECK;
 void frame_pool_give_back(frame_pool *pool, frame *f);
 void frame_pool_trim(frame_pool *pool);
 

@@ -1,5 +1,6 @@
 /* What kernels ask of the frame that runs them. */
 #include <ortcore/exec/executor.h>
+#include <ortcore/exec/transfer.h>
 #include <string.h>
 
 static int32_t out_slot(const kernel_ctx *k, int32_t i) {
@@ -37,7 +38,8 @@ static status service_output(kernel_ctx *k, int32_t i, int rank, const int64_t *
   layout order = planned->view.order;
   TRY(tensor_init(&s->view, planned->view.type, rank, dims));
   s->view.order = order;
-  target engine = {.kind = TARGET_ENGINE}, *t = target_of(f, v);
+  target engine = target_engine(f, v), *t = target_of(f, v);
+  if (t && !target_is_direct(f, t, v)) t = NULL;            /* made here, and copied there when the run ends */
   buffer *memory;
   TRY(target_resolve(t ? t : &engine, f->env, &s->view, &memory));
   if (t) t->placed = true;
@@ -62,7 +64,7 @@ static status service_scratch(kernel_ctx *k, size_t bytes, void **out) {
   frame *f = ((exec_step *)k)->owner;
   *out = NULL;
   if (f->scratch_count == (int32_t)(sizeof f->scratch / sizeof *f->scratch)) return ERROR(ENGINE_ERROR, "a kernel asked for scratch memory too often");
-  TRY(buffer_create(f->env->allocator, bytes, &f->scratch[f->scratch_count]));
+  TRY(buffer_create(((exec_step *)k)->source->kernel ? f->env->device_allocator : f->env->allocator, bytes, &f->scratch[f->scratch_count]));
   *out = f->scratch[f->scratch_count++]->data;
   ++f->env->stats.allocations;
   return OK;
@@ -96,12 +98,6 @@ static ortc_value *service_take_value(kernel_ctx *k, int32_t i) {
   return ort_value_retain(s->object);
 }
 
-static void copy_elements(const tensor *from, tensor *to) {
-  size_t bytes = tensor_bytes(from);
-  if (bytes && to->data != from->data) memcpy(to->data, from->data, bytes);
-  if (from->type == ORTC_STRING) rcstr_retain_n(to->data, to->count);
-}
-
 static status set_tensor(kernel_ctx *k, int32_t i, int32_t v, const ortc_value *value) {
   frame *f = ((exec_step *)k)->owner;
   if (f->shapes->slots[v].where == STORAGE_DYNAMIC && !target_of(f, v)) {
@@ -111,9 +107,8 @@ static status set_tensor(kernel_ctx *k, int32_t i, int32_t v, const ortc_value *
   }
   tensor *out;
   TRY(service_output(k, i, value->view.rank, value->view.dims, &out));
-  copy_elements(&value->view, out);
   f->env->stats.bytes_copied += tensor_bytes(out);
-  return OK;
+  return transfer_elements(f->env, false, &value->view, out);
 }
 
 static void service_set_value(kernel_ctx *k, int32_t i, ortc_value *value) {
@@ -147,9 +142,8 @@ static status service_out_like(kernel_ctx *k, int32_t i, int32_t input, int rank
   if (planned->where != STORAGE_DYNAMIC) {
     TRY(check_planned(k, i, &planned->view, rank, dims));
     if (s->view.data == from->data) return OK;
-    copy_elements(from, &s->view);
     if (out_shared) *out_shared = false;
-    return OK;
+    return transfer_elements(f->env, plan_on_device(f->owner, v), from, &s->view);
   }
   int32_t source = e->source->in[input];
   buffer *memory = f->slots[source].memory;
@@ -165,9 +159,8 @@ static status service_out_like(kernel_ctx *k, int32_t i, int32_t input, int rank
   }
   tensor *out;
   TRY(service_output(k, i, rank, dims, &out));
-  copy_elements(from, out);
   if (out_shared) *out_shared = false;
-  return OK;
+  return transfer_elements(f->env, plan_on_device(f->owner, v), from, out);
 }
 
 static status service_as_value(kernel_ctx *k, int32_t i, ortc_value **out) {
@@ -176,8 +169,7 @@ static status service_as_value(kernel_ctx *k, int32_t i, ortc_value **out) {
   if (s->memory) return ort_value_from_tensor(&s->view, s->memory, out);
   TRY(ort_value_create_tensor(f->env->allocator, s->view.type, s->view.rank, s->view.dims, out));
   ++f->env->stats.allocations;
-  copy_elements(&s->view, &(*out)->view);
-  return OK;
+  return transfer_elements(f->env, false, &s->view, &(*out)->view);
 }
 
 static bool service_cancelled(const kernel_ctx *k) {

@@ -1,5 +1,7 @@
 /* Where outputs go: the caller's buffer, the caller's allocator, or memory of our own. */
+#include <ortcore/device/memory_info.h>
 #include <ortcore/exec/executor.h>
+#include <ortcore/exec/transfer.h>
 #include <string.h>
 
 static status check_bound_shape(const target *t, const tensor *need) {
@@ -39,6 +41,14 @@ static status resolve_callback(target *t, tensor *where) {
   return OK;
 }
 
+bool target_is_direct(const frame *f, const target *t, int32_t v) {
+  return !f->owner->device || (plan_on_device(f->owner, v) ? side_is_device(f->env, t->info) : !t->info || memory_info_is_host(t->info));
+}
+
+target target_engine(const frame *f, int32_t v) {
+  return (target){.kind = TARGET_ENGINE, .info = plan_on_device(f->owner, v) ? &f->env->device_allocator->info : NULL};
+}
+
 status target_resolve(target *t, run_env *env, tensor *where, buffer **out_memory) {
   *out_memory = NULL;
   TRY(target_check(t, where));
@@ -61,7 +71,7 @@ status target_resolve(target *t, run_env *env, tensor *where, buffer **out_memor
     return OK;
   }
   if (where->type == ORTC_STRING) TRY(buffer_create_strings(env->allocator, where->count, out_memory));
-  else TRY(buffer_create(env->allocator, tensor_bytes(where), out_memory));
+  else TRY(buffer_create(side_allocator(env, t->info), tensor_bytes(where), out_memory));
   ++env->stats.allocations;
   where->data = *out_memory ? (*out_memory)->data : NULL;
   return OK;

@@ -117,6 +117,7 @@ enum op_flags {
   OP_NONDETERMINISTIC = 8,     /* random: never folded */
   OP_SUBGRAPHS = 16,           /* If, Loop, Scan: executed by exec/control.c, `run` is NULL */
   OP_VALUES = 32,              /* reads or writes sequences, maps or optionals */
+  OP_TRANSFER = 128,           /* copies between host and device; executed by exec/transfer.c where a session has both */
   OP_SHAPE_ONLY = 64,          /* outputs depend on the dims of the inputs alone (Shape, Size): run never reads k->in[i]->data, which may be NULL */
 };
 

@@ -1,3 +1,4 @@
+#include <ortcore/base/checked.h>
 #include <ortcore/base/mem.h>
 #include <ortcore/plan/plan.h>
 #include <ortcore/plan/shape_plan.h>
@@ -5,14 +6,15 @@
 
 static status prepare_step(plan *p, step *s) {
   const op_def *op = s->op;
-  if (!op->prepare) return OK;
+  status (*prepare)(prepare_ctx *c, void **out_params) = s->kernel && s->kernel->prepare ? s->kernel->prepare : op->prepare;
+  if (!prepare) return OK;
   const fact **facts = ZONE_ARRAY(p->memory, s->in_count + s->out_count + 1, const fact *);
   if (!facts) return status_out_of_memory();
   for (int32_t i = 0; i < s->in_count; ++i) facts[i] = s->in[i] == NO_VALUE ? NULL : &p->graph->values[s->in[i]].fact;
   for (int32_t i = 0; i < s->out_count; ++i) facts[s->in_count + i] = s->out[i] == NO_VALUE ? NULL : &p->graph->values[s->out[i]].fact;
   prepare_ctx c = {.node = s->node, .op = op, .in_count = s->in_count, .out_count = s->out_count, .in = facts, .out = facts + s->in_count,
-                   .memory = p->memory, .threads = p->threads, .data = op->data};
-  return op->prepare(&c, &s->params);
+                   .memory = p->memory, .threads = p->threads, .data = step_data(s)};
+  return prepare(&c, &s->params);
 }
 
 static status create_subplans(plan *p, step *s) {
@@ -21,14 +23,15 @@ static status create_subplans(plan *p, step *s) {
   if (!s->subplans) return status_out_of_memory();
   for (int32_t i = 0; i < n->attr_count; ++i) {
     if (n->attrs[i].kind != ATTR_GRAPH) continue;
-    TRY(plan_create(n->attrs[i].g, p->memory, p->threads, &s->subplans[s->subplan_count]));
+    plan_env env = {.memory = p->memory, .threads = p->threads};
+    TRY(plan_create(n->attrs[i].g, &env, &s->subplans[s->subplan_count]));
     ++s->subplan_count;
   }
   return OK;
 }
 
 static status create_step(plan *p, step *s, const node *n) {
-  *s = (step){.node = n, .op = n->op, .in_count = n->input_count, .capture_count = n->capture_count, .out_count = n->output_count};
+  *s = (step){.node = n, .op = n->op, .kernel = n->kernel, .in_count = n->input_count, .capture_count = n->capture_count, .out_count = n->output_count};
   int32_t *slots = ZONE_ARRAY(p->memory, n->input_count + n->capture_count + n->output_count + 1, int32_t);
   if (!slots) return status_out_of_memory();
   memcpy(slots, n->inputs, (size_t)n->input_count * sizeof *slots);
@@ -38,7 +41,7 @@ static status create_step(plan *p, step *s, const node *n) {
   s->in = slots;
   s->out = outs;
   if (n->op->flags & OP_SUBGRAPHS) TRY(create_subplans(p, s));
-  else if (!n->op->run)
+  else if (!n->op->run && !n->kernel)
     return ERROR(NOT_IMPLEMENTED, "operator %s (opset %lld) has no kernel on the CPU", n->op_type, (long long)n->opset);
   return prepare_step(p, s);
 }
@@ -111,24 +114,70 @@ static status build_steps(plan *p) {
   return s;
 }
 
-status plan_create(const graph *g, zone *memory, int threads, plan **out) {
+/* ---- Constants on the device ------------------------------------------------------------------------------------------------ */
+
+static const tensor *constant_of(const value *v) {
+  const tensor *t = v->fact.value ? v->fact.value : v->default_value;
+  return t && v->on_device ? t : NULL;
+}
+
+enum { DEVICE_ALIGNMENT = 256 };                            /* of each constant: what a GPU moves at once, and libraries ask for */
+
+/* All of them in one piece of device memory. */
+static status upload_constants(plan *p) {
+  const graph *g = p->graph;
+  size_t bytes = 0, *offsets = ZONE_ARRAY(p->memory, g->value_count + 1, size_t);
+  p->on_device = ZONE_ARRAY(p->memory, g->value_count + 1, void *);
+  if (!offsets || !p->on_device) return status_out_of_memory();
+  for (int32_t v = 0; v < g->value_count; ++v) {
+    const tensor *t = p->last_use[v] >= 0 ? constant_of(&g->values[v]) : NULL;
+    offsets[v] = bytes;
+    if (t && (checked_add(bytes, tensor_bytes(t) + DEVICE_ALIGNMENT - 1, &bytes))) return status_out_of_memory();
+    bytes &= ~(size_t)(DEVICE_ALIGNMENT - 1);
+  }
+  if (!bytes) return OK;
+  TRY(status_context(buffer_create(p->device_memory, bytes, &p->weights), "the model's weights on the device"));
+  for (int32_t v = 0; v < g->value_count; ++v) {
+    const tensor *t = p->last_use[v] >= 0 ? constant_of(&g->values[v]) : NULL;
+    if (!t || !t->count) continue;
+    p->on_device[v] = (char *)p->weights->data + offsets[v];
+    TRY(device_copy(&p->weights->info, p->on_device[v], &memory_info_cpu, t->data, tensor_bytes(t)));
+  }
+  return OK;
+}
+
+status plan_create(const graph *g, const plan_env *env, plan **out) {
   *out = NULL;
+  zone *memory = env->memory;
   plan *p = ZONE_NEW(memory, plan);
   if (!p) return status_out_of_memory();
   p->graph = g;
   p->memory = memory;
-  p->threads = threads;
+  p->threads = env->threads;
+  p->device = env->device;
+  p->device_memory = allocator_retain(env->device_memory);
   p->slot_count = g->value_count;
   pthread_mutex_init(&p->lock, NULL);
   p->steps = ZONE_ARRAY(memory, g->node_count + 1, step);
   status s = p->steps ? build_steps(p) : status_out_of_memory();
   if (!s) s = find_lifetimes(p);
+  if (!s && p->device) s = upload_constants(p);
   if (s) {
     plan_release(p);
     return s;
   }
   *out = p;
   return OK;
+}
+
+static void dispose_params(const step *s) {
+  void (*dispose)(void *params) = s->kernel && s->kernel->prepare ? s->kernel->dispose : s->op->dispose;
+  if (dispose && s->params) dispose(s->params);
+}
+
+void step_dispose_spec(const step *s, void *spec) {
+  void (*dispose)(void *of) = s->kernel ? s->kernel->dispose_spec : s->op->dispose_spec;
+  if (dispose && spec) dispose(spec);
 }
 
 void plan_release(plan *p) {
@@ -138,8 +187,10 @@ void plan_release(plan *p) {
   for (int32_t i = 0; i < p->step_count; ++i) {
     step *s = &p->steps[i];
     for (int32_t j = 0; j < s->subplan_count; ++j) plan_release(s->subplans[j]);
-    if (s->op && s->op->dispose && s->params) s->op->dispose(s->params);
+    if (s->op) dispose_params(s);
   }
+  buffer_release(p->weights);
+  allocator_release(p->device_memory);
   pthread_mutex_destroy(&p->lock);
 }
 

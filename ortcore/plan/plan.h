@@ -5,7 +5,7 @@
 #ifndef ORTCORE_PLAN_PLAN_H
 #define ORTCORE_PLAN_PLAN_H
 
-#include <ortcore/ops/op.h>
+#include <ortcore/provider/provider.h>
 #include <pthread.h>
 
 typedef struct plan plan;
@@ -14,6 +14,7 @@ typedef struct shape_plan shape_plan;
 typedef struct step {
   const node *node;
   const op_def *op;
+  const kernel_row *kernel;                                 /* of the device that runs it; NULL: op->run on the host */
   void *params;
   int32_t in_count;                                         /* inputs of the node; its captures follow them in `in` */
   int32_t capture_count;
@@ -25,10 +26,22 @@ typedef struct step {
   plan **subplans;                                          /* one a graph attribute, in the order of the node's attributes */
 } step;
 
-struct plan {
-  const graph *graph;
+/* What plans need of their session. */
+typedef struct plan_env {
   zone *memory;                                             /* the session's; params live there */
   int threads;                                              /* most that a run will have */
+  const device *device;                                     /* NULL: everything is on the host */
+  ortc_allocator *device_memory;                            /* for constants and what is computed ahead of runs */
+} plan_env;
+
+struct plan {
+  const graph *graph;
+  zone *memory;
+  const device *device;
+  ortc_allocator *device_memory;                            /* retained */
+  buffer *weights;                                          /* the device's copies of constants and defaults; NULL: none */
+  void **on_device;                                         /* by slot: where in `weights` that of a constant or default is, or NULL */
+  int threads;
   int32_t slot_count, step_count;
   step *steps;
   int32_t *last_use;                                        /* by slot: step that reads it last; PLAN_END for graph outputs; -1 if unread */
@@ -39,8 +52,17 @@ struct plan {
 
 #define PLAN_END INT32_MAX
 
-status plan_create(const graph *g, zone *memory, int threads, plan **out) MUST_CHECK;
+status plan_create(const graph *g, const plan_env *env, plan **out) MUST_CHECK;
 void plan_release(plan *p);
+/* Does slot v lie in device memory? */
+static inline bool plan_on_device(const plan *p, int32_t v) { return p->graph->values[v].on_device; }
+static inline bool step_has_specialise(const step *s) { return s->kernel ? s->kernel->specialise != NULL : s->op->specialise != NULL; }
+static inline status step_specialise(const step *s, specialise_ctx *c, void **out_spec) {
+  *out_spec = NULL;
+  return !step_has_specialise(s) ? OK : s->kernel ? s->kernel->specialise(c, out_spec) : s->op->specialise(c, out_spec);
+}
+static inline const void *step_data(const step *s) { return s->kernel ? s->kernel->data : s->op->data; }
+void step_dispose_spec(const step *s, void *spec);
 /* The subplan of a step for its graph attribute `name`. */
 plan *step_subplan(const step *s, const char *name);
 /* Drops cached shape plans that no frame uses. */

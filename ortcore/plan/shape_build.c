@@ -115,11 +115,17 @@ static status evaluate(builder *b, int32_t index) {
   const tensor **in = ZONE_ARRAY(b->scratch, s->in_count + 1, const tensor *);
   const fact **out_facts = ZONE_ARRAY(b->scratch, s->out_count + 1, const fact *);
   ortc_value **values = ZONE_ARRAY(b->scratch, s->out_count + 1, ortc_value *);
-  if (!in || !out_facts || !values) return status_out_of_memory();
-  for (int32_t i = 0; i < s->in_count; ++i)
-    if (s->in[i] != NO_VALUE) TRY(dims_only(b, &b->facts[s->in[i]], &in[i]));
+  const fact **in_facts = ZONE_ARRAY(b->scratch, s->in_count + 1, const fact *);
+  if (!in || !in_facts || !out_facts || !values) return status_out_of_memory();
+  for (int32_t i = 0; i < s->in_count; ++i) {
+    if (s->in[i] == NO_VALUE) continue;
+    in_facts[i] = &b->facts[s->in[i]];
+    TRY(dims_only(b, in_facts[i], &in[i]));
+  }
   for (int32_t i = 0; i < s->out_count; ++i) out_facts[i] = s->out[i] == NO_VALUE ? NULL : &b->facts[s->out[i]];
-  TRY(eval_prepared(s->node, s->params, s->in_count, in, s->out_count, out_facts, values));
+  /* Params of a device's kernel say nothing to the CPU's. */
+  if (!s->kernel || !s->kernel->prepare) TRY(eval_prepared(s->node, s->params, s->in_count, in, s->out_count, out_facts, values));
+  else TRY(eval_node(s->node, s->in_count, in_facts, s->out_count, out_facts, values));
   for (int32_t i = 0; i < s->out_count; ++i) {
     if (!values[i]) continue;
     sp->values[sp->value_count++] = values[i];
@@ -131,13 +137,29 @@ static status evaluate(builder *b, int32_t index) {
   return OK;
 }
 
+/* A copy to the other side has the contents that its source has; set_views brings them there. */
+static void pass_on(builder *b, int32_t index) {
+  const step *s = &b->p->steps[index];
+  b->facts[s->out[0]].value = b->facts[s->in[0]].value;
+  b->sp->steps[index].done = true;
+}
+
 /* ---- Specialisation ------------------------------------------------------------------------------------------------ */
+
+/* The host cannot read a device's memory. */
+static status without_data(builder *b, const tensor **t) {
+  tensor *dims = zone_copy(b->scratch, *t, sizeof **t);
+  if (!dims) return status_out_of_memory();
+  dims->data = NULL;
+  *t = dims;
+  return OK;
+}
 
 static status specialise(builder *b, int32_t index) {
   const step *s = &b->p->steps[index];
   shape_plan *sp = b->sp;
   step_plan *plan_of = &sp->steps[index];
-  if (plan_of->done || !s->op->specialise) return OK;
+  if (plan_of->done || (!s->kernel && !s->op->specialise)) return OK;
   tensor *unknown = ZONE_NEW(b->scratch, tensor);
   const tensor **tensors = ZONE_ARRAY(b->scratch, s->in_count + s->out_count + 1, const tensor *), **outs = tensors + s->in_count;
   if (!unknown || !tensors) return status_out_of_memory();
@@ -146,12 +168,13 @@ static status specialise(builder *b, int32_t index) {
     if (s->in[i] == NO_VALUE) continue;
     if (!sp->slots[s->in[i]].known) return OK;              /* the executor does it, once the dims are there */
     tensors[i] = &sp->slots[s->in[i]].view;
+    if (plan_on_device(b->p, s->in[i])) TRY(without_data(b, &tensors[i]));
   }
   for (int32_t i = 0; i < s->out_count; ++i)
     if (s->out[i] != NO_VALUE) outs[i] = sp->slots[s->out[i]].known ? &sp->slots[s->out[i]].view : unknown;
   specialise_ctx c = {.node = s->node, .params = s->params, .in_count = s->in_count, .out_count = s->out_count, .in = tensors, .out = outs,
-                      .threads = b->p->threads, .data = s->op->data};
-  TRY(s->op->specialise(&c, &plan_of->spec));
+                      .threads = b->p->threads, .data = step_data(s)};
+  TRY(step_specialise(s, &c, &plan_of->spec));
   plan_of->specialised = true;
   plan_of->scratch_bytes = c.scratch_bytes;
   sp->reordered_bytes += c.reordered_bytes;
@@ -160,7 +183,37 @@ static status specialise(builder *b, int32_t index) {
 
 /* ---- All together -------------------------------------------------------------------------------------------------- */
 
+/* Slots whose memory is read in a run, by a step or as a graph output. */
+static bool *find_read_slots(const builder *b) {
+  bool *read = ZONE_ARRAY(b->scratch, b->p->slot_count + 1, bool);
+  for (int32_t i = 0; read && i < b->p->step_count; ++i) {
+    const step *s = &b->p->steps[i];
+    for (int32_t j = 0; !b->sp->steps[i].done && j < s->in_count + s->capture_count; ++j)
+      if (s->in[j] != NO_VALUE) read[s->in[j]] = true;
+  }
+  for (int32_t i = 0; read && i < b->p->graph->output_count; ++i) read[b->p->graph->outputs[i]] = true;
+  return read;
+}
+
+/* Contents that are known ahead of runs, where the device reads them: the model's once for all plans, what this plan computed for it alone. */
+static status upload_known(builder *b, int32_t v) {
+  const plan *p = b->p;
+  tensor *view = &b->sp->slots[v].view;
+  ortc_value *uploaded;
+  if (!view->count || p->on_device[v]) {
+    view->data = p->on_device[v];
+    return OK;
+  }
+  TRY(ort_value_create_tensor(p->device_memory, view->type, view->rank, view->dims, &uploaded));
+  b->sp->values[b->sp->value_count++] = uploaded;
+  TRY(device_copy(&uploaded->memory->info, uploaded->view.data, &memory_info_cpu, view->data, tensor_bytes(view)));
+  view->data = uploaded->view.data;
+  return OK;
+}
+
 static status set_views(builder *b) {
+  const bool *read = find_read_slots(b);
+  if (!read) return status_out_of_memory();
   for (int32_t v = 0; v < b->p->slot_count; ++v) {
     slot_plan *slot = &b->sp->slots[v];
     const fact *f = &b->facts[v];
@@ -168,6 +221,7 @@ static status set_views(builder *b) {
       if (slot->where != STORAGE_INPUT) slot->where = STORAGE_CONSTANT;
       slot->view = *f->value;
       slot->known = true;
+      if (read[v] && plan_on_device(b->p, v) && slot->where == STORAGE_CONSTANT) TRY(upload_known(b, v));
     } else if (f->kind == KIND_TENSOR && !f->optional && fact_is_static(f)) {
       TRY(tensor_init(&slot->view, f->type, f->rank, f->dims));
       slot->view.order = f->order;
@@ -188,7 +242,9 @@ static status propagate(builder *b) {
   for (int32_t i = 0; i < b->p->step_count; ++i) {
     const step *s = &b->p->steps[i];
     TRY(at_step(infer_one(b, b->facts, s->node), s));
-    if (can_evaluate(b, s)) TRY(evaluate(b, i));
+    if (!can_evaluate(b, s)) continue;
+    if (s->op->flags & OP_TRANSFER) pass_on(b, i);
+    else TRY(evaluate(b, i));
   }
   return OK;
 }
@@ -200,7 +256,7 @@ static status build(builder *b, int32_t feed_count, const tensor *const *feeds) 
   for (int32_t i = 0; i < p->step_count; ++i) outputs += p->steps[i].out_count;
   sp->slots = ZONE_ARRAY(sp->memory, p->slot_count + 1, slot_plan);
   sp->steps = ZONE_ARRAY(sp->memory, p->step_count + 1, step_plan);
-  sp->values = ZONE_ARRAY(sp->memory, outputs + 1, ortc_value *);
+  sp->values = ZONE_ARRAY(sp->memory, 2 * outputs + b->p->graph->value_count + 1, ortc_value *);
   sp->first_write = ZONE_ARRAY(sp->memory, p->slot_count + 1, int32_t);
   sp->last_read = ZONE_ARRAY(sp->memory, p->slot_count + 1, int32_t);
   b->facts = initial_facts(b, p->graph);

@@ -111,7 +111,7 @@ void shape_plan_release(shape_plan *sp) {
   if (!sp || --sp->references) return;
   const plan *p = sp->owner;
   for (int32_t i = 0; sp->steps && i < p->step_count; ++i)
-    if (sp->steps[i].spec && p->steps[i].op->dispose_spec) p->steps[i].op->dispose_spec(sp->steps[i].spec);
+    step_dispose_spec(&p->steps[i], sp->steps[i].spec);
   for (int32_t i = 0; i < sp->value_count; ++i) ort_value_release(sp->values[i]);
   zone_release(sp->memory);
 }

@@ -16,7 +16,7 @@ typedef enum storage {
 typedef struct slot_plan {
   storage where;
   int32_t root;                                             /* INPUT, OUTPUT: the slot whose memory this is */
-  size_t offset;                                            /* BLOCK */
+  size_t offset;                                            /* BLOCK: in the host's, or the device's where the slot lies there */
   bool known;                                               /* view's dims are right */
   tensor view;                                              /* data set for CONSTANT only */
 } slot_plan;
@@ -25,7 +25,7 @@ typedef struct step_plan {
   bool done;                                                /* evaluated: not run */
   bool specialised;                                         /* spec and scratch are final; else the executor specialises at run time */
   void *spec;
-  size_t scratch_bytes, scratch_offset;                     /* in the block */
+  size_t scratch_bytes, scratch_offset;                     /* in the block of the side that runs it */
 } step_plan;
 
 struct shape_plan {
@@ -36,7 +36,7 @@ struct shape_plan {
   int64_t *key;                                             /* shape_key of the feeds */
   slot_plan *slots;
   step_plan *steps;
-  size_t block_bytes;
+  size_t block_bytes[2];                                    /* the host's, the device's */
   size_t reordered_bytes;                                   /* by all specialised steps, each time they run */
   int32_t *first_write;                                     /* by OUTPUT root slot: the first step that writes its memory */
   int32_t *last_read;                                       /* by INPUT root slot: the last step that reads its memory */

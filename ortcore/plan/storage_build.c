@@ -51,8 +51,10 @@ static void join_view(shape_plan *sp, set *sets, const step *s) {
   int32_t in = s->in[0], out = s->out[0];
   if (!is_in_memory(sp, in) || !is_in_memory(sp, out) || sp->slots[in].where == STORAGE_DYNAMIC || sp->slots[out].where == STORAGE_DYNAMIC) return;
   int32_t a = find(sets, in), b = find(sets, out);
-  if (may_join(sets, a, b)) join(sets, a, b);
+  if (may_join(sets, a, b) && plan_on_device(sp->owner, in) == plan_on_device(sp->owner, out)) join(sets, a, b);
 }
+
+static uint32_t inplace_of(const step *s) { return s->kernel ? s->kernel->inplace : s->op->inplace; }
 
 /* Input `i` of step `index` is read nowhere else from there on, and lies where the run may write. */
 static bool may_overwrite(const shape_plan *sp, set *sets, int32_t index, int32_t i) {
@@ -60,46 +62,48 @@ static bool may_overwrite(const shape_plan *sp, set *sets, int32_t index, int32_
   int32_t in = s->in[i], out = s->out[0];
   if (!is_in_memory(sp, in) || sp->slots[in].where == STORAGE_DYNAMIC) return false;
   const tensor *x = &sp->slots[in].view, *y = &sp->slots[out].view;
+  if (plan_on_device(sp->owner, in) != plan_on_device(sp->owner, out)) return false;
   if (x->type != y->type || x->order != y->order || !dims_equal(x->rank, x->dims, y->rank, y->dims)) return false;
   int32_t root = find(sets, in);
   if (sets[root].where != STORAGE_BLOCK || sets[root].last != index) return false;
   for (int32_t j = 0; j < s->in_count + s->capture_count; ++j) {
     if (j == i || s->in[j] == NO_VALUE || !is_in_memory(sp, s->in[j]) || find(sets, s->in[j]) != root) continue;
-    if (j >= 32 || !(s->op->inplace >> j & 1) || !dims_equal(x->rank, x->dims, sp->slots[s->in[j]].view.rank, sp->slots[s->in[j]].view.dims)) return false;
+    if (j >= 32 || !(inplace_of(s) >> j & 1) || !dims_equal(x->rank, x->dims, sp->slots[s->in[j]].view.rank, sp->slots[s->in[j]].view.dims)) return false;
   }
   return true;
 }
 
 static void join_in_place(shape_plan *sp, set *sets, int32_t index) {
   const step *s = &sp->owner->steps[index];
-  if (!s->op->inplace || !is_in_memory(sp, s->out[0]) || sp->slots[s->out[0]].where == STORAGE_DYNAMIC) return;
+  if (!inplace_of(s) || !is_in_memory(sp, s->out[0]) || sp->slots[s->out[0]].where == STORAGE_DYNAMIC) return;
   int32_t out = find(sets, s->out[0]);
   if (sets[out].first != index) return;
   for (int32_t i = 0; i < s->in_count && i < 32; ++i) {
-    if (!(s->op->inplace >> i & 1) || !may_overwrite(sp, sets, index, i)) continue;
+    if (!(inplace_of(s) >> i & 1) || !may_overwrite(sp, sets, index, i)) continue;
     join(sets, out, find(sets, s->in[i]));
     return;
   }
 }
 
-static status place_block(shape_plan *sp, set *sets) {
+/* The block of one side: the host's, or the device's. */
+static status place_block(shape_plan *sp, set *sets, bool on_device) {
   const plan *p = sp->owner;
   int32_t count = 0;
   lifetime *items = mem_calloc((size_t)(p->slot_count + p->step_count) + 1, sizeof *items);
   int32_t *owner = mem_calloc((size_t)(p->slot_count + p->step_count) + 1, sizeof *owner);
   status s = items && owner ? OK : status_out_of_memory();
   for (int32_t v = 0; !s && v < p->slot_count; ++v) {
-    if (sp->slots[v].where != STORAGE_BLOCK || find(sets, v) != v || sets[v].first < 0) continue;
+    if (sp->slots[v].where != STORAGE_BLOCK || find(sets, v) != v || sets[v].first < 0 || plan_on_device(p, v) != on_device) continue;
     owner[count] = v;
     items[count++] = (lifetime){.bytes = tensor_bytes(&sp->slots[v].view), .first = sets[v].first, .last = sets[v].last < sets[v].first ? sets[v].first : sets[v].last};
   }
   int32_t slots = count;
   for (int32_t i = 0; !s && i < p->step_count; ++i) {
-    if (!sp->steps[i].scratch_bytes) continue;
+    if (!sp->steps[i].scratch_bytes || (p->steps[i].kernel != NULL) != on_device) continue;
     owner[count] = i;
     items[count++] = (lifetime){.bytes = sp->steps[i].scratch_bytes, .first = i, .last = i};
   }
-  if (!s) s = memory_plan(count, items, &sp->block_bytes);
+  if (!s) s = memory_plan(count, items, &sp->block_bytes[on_device]);
   for (int32_t i = 0; !s && i < count; ++i) {
     if (i < slots) sp->slots[owner[i]].offset = items[i].offset;
     else sp->steps[owner[i]].scratch_offset = items[i].offset;
@@ -145,7 +149,8 @@ status storage_build(shape_plan *sp) {
     if (s->op->flags & OP_VIEW) join_view(sp, sets, s);
     else join_in_place(sp, sets, i);
   }
-  status s = place_block(sp, sets);
+  status s = place_block(sp, sets, false);
+  if (!s && p->device) s = place_block(sp, sets, true);
   if (!s) settle_slots(sp, sets);
   mem_free(sets);
   return s;

@@ -18,7 +18,7 @@ status binding_create(ortc_session *s, ortc_binding **out) {
     binding_release(b);
     return status_out_of_memory();
   }
-  status failed = stream_create(device_cpu(), &b->work);
+  status failed = lane_acquire(&s->lanes, &b->on);
   if (failed) {
     binding_release(b);
     return failed;
@@ -36,15 +36,19 @@ void binding_release(ortc_binding *b) {
   mem_free(b->order);
   mem_free(b->feeds);
   mem_free(b->targets);
-  stream_release(b->work);
+  if (b->session) lane_give_back(&b->session->lanes, b->on);
   session_release(b->session);
   mem_free(b);
 }
 
 /* ---- Inputs ------------------------------------------------------------------------------------------------------------------ */
 
-static status check_host(const ortc_value *v, const char *role, const char *name) {
+/* Host memory can always be reached; a device's only through that device. Memory that the caller vouches for is asked about. */
+static status check_memory(const ortc_session *s, const ortc_value *v, const char *role, const char *name) {
   if (v->kind != ORTC_VALUE_TENSOR || !v->memory || memory_info_is_host(&v->memory->info)) return OK;
+  const device *d = s->lanes.device ? device_of(&v->memory->info) : NULL;
+  if (d && (v->memory->allocator || !v->view.count)) return OK;
+  if (d) return status_context(d->vtable->check_memory(d, v->view.data, tensor_bytes(&v->view), (size_t)tensor_width(&v->view)), "%s '%s'", role, name);
   return ERROR(INVALID_ARGUMENT, "%s '%s' is bound to memory on %s:%d, which this session, running on the CPU only, cannot reach; bind host memory", role, name,
                memory_info_device_name(&v->memory->info), v->memory->info.device_id);
 }
@@ -52,7 +56,7 @@ static status check_host(const ortc_value *v, const char *role, const char *name
 status binding_bind_input(ortc_binding *b, const char *name, ortc_value *value) {
   const session_io *io;
   TRY(session_find_input(b->session, name, &io));
-  TRY(check_host(value, "input", name));
+  TRY(check_memory(b->session, value, "input", name));
   TRY(session_check_input(b->session, io, value));
   ortc_value *before = b->inputs[io->index];
   b->inputs[io->index] = ort_value_retain(value);
@@ -105,7 +109,7 @@ static status check_weights(const ortc_session *s, const char *name, const bound
 static status check_output(const ortc_session *s, const session_io *io, const bound_output *how) {
   const char *name = io->info.name;
   if (how->kind == TARGET_ENGINE) {
-    if (!memory_info_is_host(&how->info))
+    if (!memory_info_is_host(&how->info) && !(s->lanes.device && device_of(&how->info)))
       LOG(WARNING, "output '%s' is bound to %s, which this session does not have; it will be on the CPU", name, memory_info_device_name(&how->info));
     return OK;
   }
@@ -114,7 +118,7 @@ static status check_output(const ortc_session *s, const session_io *io, const bo
     return ERROR(INVALID_ARGUMENT, "output '%s' holds strings, which cannot be written into raw memory; bind it by device", name);
   if (how->kind == TARGET_CAPACITY) return check_weights(s, name, how);
   if (how->kind != TARGET_BUFFER) return OK;
-  TRY(check_host(how->value, "output", name));
+  TRY(check_memory(s, how->value, "output", name));
   if (how->value->kind != ORTC_VALUE_TENSOR) return ERROR(INVALID_ARGUMENT, "output '%s' must be bound to a dense tensor", name);
   if (how->value->memory && how->value->memory->read_only)
     return ERROR(INVALID_ARGUMENT, "output '%s' is bound to read-only memory; bind a writable buffer", name);
@@ -160,16 +164,18 @@ static bool is_taken(const ortc_binding *b, const bound_output *own) {
 /* An output that the engine allocates goes where its latest result lies, so that the address holds still; unless that result has become an
  * input, or its shape is another now (the executor finds out). */
 static void set_target(const ortc_binding *b, const bound_output *o, const session_io *io, target *t) {
-  *t = (target){.kind = o->kind, .name = io->info.name};
+  *t = (target){.kind = o->kind, .name = io->info.name, .info = &o->info};
   switch (o->kind) {
     case TARGET_BUFFER:
       t->view = o->value->view;
       t->memory = o->value->memory;
+      t->info = o->value->memory ? &o->value->memory->info : NULL;
       break;
     case TARGET_CAPACITY:
       t->view.data = o->data;
       t->capacity = o->capacity;
       t->memory = o->memory;
+      t->info = o->memory ? &o->memory->info : NULL;
       break;
     case TARGET_CALLBACK:
       t->alloc = o->alloc;
@@ -211,7 +217,7 @@ static status run_bound(ortc_binding *b, const ortc_run_options *options) {
   if (!b->order_count) return ERROR(INVALID_ARGUMENT, "At least one output should be requested: bind the outputs you want before the run");
   for (int32_t i = 0; i < s->feed_count; ++i) b->feeds[i] = b->inputs[i] ? feed_of_value(b->inputs[i]) : (feed){0};
   for (int32_t o = 0; o < s->target_count; ++o) set_target(b, &b->outputs[o], &s->io[ORTC_IO_OUTPUT].items[o], &b->targets[o]);
-  TRY(session_run(s, options, b->feeds, b->targets, b->copied));
+  TRY(session_run(s, options, b->feeds, b->targets, b->copied, b->on));
   b->copied = 0;
   status result = OK;
   for (int32_t o = 0; o < s->target_count; ++o) {
@@ -221,6 +227,8 @@ static status run_bound(ortc_binding *b, const ortc_run_options *options) {
   }
   return result;
 }
+
+status binding_synchronise(ortc_binding *b) { return b->on ? stream_synchronise(b->on->work) : OK; }
 
 status binding_run(ortc_binding *b, const ortc_run_options *options) {
   if (b->running) return ERROR(INVALID_ARGUMENT, "this binding is running already: an output allocator must not run it, nor may two threads share it");

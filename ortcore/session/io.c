@@ -30,7 +30,7 @@ static status fill(ortc_session *s, session_io *io, const value *v, const char *
   io->index = index;
   io->info = (ortc_io_info){.name = name, .type = type_text(memory, f), .element_type = f->kind == KIND_MAP || f->key ? ORTC_UNDEFINED : f->type,
                             .is_tensor = f->kind == KIND_TENSOR && !f->optional, .is_optional = f->optional,
-                            .has_rank = f->kind == KIND_TENSOR && f->rank >= 0, .memory = s->allocator->info};
+                            .has_rank = f->kind == KIND_TENSOR && f->rank >= 0, .memory = v->on_device ? s->lanes.memory->info : s->allocator->info};
   if (!io->info.type) return status_out_of_memory();
   if (!io->info.has_rank) return OK;
   io->info.rank = (size_t)f->rank;

@@ -1,6 +1,8 @@
 /* One run of a session: what plain runs and bound runs have in common. */
 #include <ortcore/base/mem.h>
 #include <ortcore/base/threads.h>
+#include <ortcore/device/memory_info.h>
+#include <ortcore/exec/transfer.h>
 #include <ortcore/session/session.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +10,7 @@
 
 /* ---- Run options ---------------------------------------------------------------------------------------------------------- */
 
-typedef struct run_settings { bool shrink, stage; } run_settings;
+typedef struct run_settings { bool shrink, stage, no_wait; } run_settings;
 
 /* "cpu:0;gpu:1": every device named must be one whose arena this session has. */
 static status parse_shrinkage(const ortc_session *s, const char *text, run_settings *out) {
@@ -34,6 +36,7 @@ static status read_settings(const ortc_session *s, const ortc_run_options *optio
     const char *graph_id = settings_get(&options->config, "gpu_graph_id");
     char *end = NULL;
     if (graph_id && (strtol(graph_id, &end, 10), !*graph_id || *end)) return ERROR(INVALID_ARGUMENT, "gpu_graph_id must be a whole number, not '%s'", graph_id);
+    out->no_wait = settings_get_int(&options->config, "disable_synchronize_execution_providers", 0) == 1;
     out->stage = settings_get_int(&options->config, "stage_outputs", 0) == 1;
   }
   if (options->terminate) return ERROR(FAIL, "the run was ended because its terminate flag is set");
@@ -73,8 +76,12 @@ static status unstage(target *staged, target *t, run_env *env) {
   tensor where = staged->result;
   buffer *memory;
   TRY(target_resolve(t, env, &where, &memory));
-  memcpy(where.data, staged->result.data, tensor_bytes(&where));
-  env->stats.bytes_copied += tensor_bytes(&where);
+  const ortc_memory_info *to = memory ? &memory->info : &memory_info_cpu, *from = staged->result_memory ? &staged->result_memory->info : &memory_info_cpu;
+  status s = transfer_bytes(env, to, where.data, from, staged->result.data, tensor_bytes(&where));
+  if (s) {
+    buffer_release(memory);
+    return s;
+  }
   t->result = where;
   t->result_memory = memory;
   return OK;
@@ -87,7 +94,7 @@ static bool is_callers(const target *t) {
 static status run_staged(frame *f, run_env *env, int32_t feed_count, feed *feeds, int32_t count, target *targets) {
   target *staged = mem_calloc((size_t)count + 1, sizeof *staged);
   if (!staged) return status_out_of_memory();
-  for (int32_t o = 0; o < count; ++o) staged[o] = is_callers(&targets[o]) ? (target){.kind = TARGET_ENGINE, .name = targets[o].name} : targets[o];
+  for (int32_t o = 0; o < count; ++o) staged[o] = is_callers(&targets[o]) ? (target){.kind = TARGET_ENGINE, .name = targets[o].name, .info = targets[o].info} : targets[o];
   status s = executor_run(f, env, feed_count, feeds, staged);
   /* Every shape is checked before the first byte is written. */
   for (int32_t o = 0; o < count && !s; ++o)
@@ -121,29 +128,81 @@ static void count_run(ortc_session *s, const ortc_run_stats *run) {
 
 #define INLINE_FEEDS 32
 
-status session_run(ortc_session *s, const ortc_run_options *options, feed *feeds, target *targets, uint64_t copied) {
-  run_settings settings;
-  TRY(read_settings(s, options, &settings));
-  TRY(complete_feeds(s, feeds));
-  TRY(session_check_symbols(s, feeds));
-  const tensor *inline_views[INLINE_FEEDS], **views = inline_views;
+static status acquire_frame(ortc_session *s, const feed *feeds, const lane *on, frame **out) {
+  const tensor *inline_views[INLINE_FEEDS] = {0}, **views = inline_views;
+  ortc_allocator *const allocators[2] = {s->allocator, on ? on->memory : NULL};
   if (s->feed_count > INLINE_FEEDS && !(views = mem_alloc((size_t)s->feed_count * sizeof *views))) return status_out_of_memory();
   for (int32_t i = 0; i < s->feed_count; ++i) views[i] = feeds[i].view;
-  frame *f;
-  status result = frame_pool_acquire(&s->frames, s->plan, s->feed_count, views, s->allocator, &f);
+  status result = frame_pool_acquire(&s->frames, s->plan, s->feed_count, views, allocators, out);
   if (views != inline_views) mem_free(views);
-  TRY(result);
+  return result;
+}
 
+/* Work of this frame that another stream still has before it comes first. */
+static status follow_earlier_run(frame *f, stream *work) {
+  if (!f->last_stream || f->last_stream == work) return OK;
+  return stream_wait(work, f->finished);
+}
+
+/* Waits for the run, or leaves a mark behind it for whoever uses the frame next. A run that failed is waited for: its memory is used again. */
+static status finish_on_device(frame *f, const run_env *env, bool wait) {
+  f->last_stream = wait ? NULL : env->stream;
+  if (wait) return stream_synchronise(env->stream);
+  if (!f->finished) TRY(event_create(env->device, &f->finished));
+  return event_record(f->finished, env->stream);
+}
+
+static status run_frame(ortc_session *s, const run_settings *settings, frame *f, run_env *env, feed *feeds, target *targets) {
+  if (env->stream) TRY(follow_earlier_run(f, env->stream));
+  status result = settings->stage ? run_staged(f, env, s->feed_count, feeds, s->target_count, targets) : executor_run(f, env, s->feed_count, feeds, targets);
+  if (!env->stream) return result;
+  bool wait = result || env->host_waits || !(settings->no_wait || s->lanes.callers);
+  status late = finish_on_device(f, env, wait);
+  if (result) ortc_status_release(late);
+  return result ? result : late;
+}
+
+static status run_on_lane(ortc_session *s, const ortc_run_options *options, const run_settings *settings, feed *feeds, target *targets, uint64_t copied, lane *on) {
+  frame *f;
+  TRY(acquire_frame(s, feeds, on, &f));
   int threads = threads_acquire(s->threads);
   threads_set_team(threads);
   run_env env = {.allocator = s->allocator, .threads = threads, .terminate = options ? &options->terminate : NULL, .trace = s->trace,
-                 .stats = {.bytes_copied = copied, .planned_bytes = f->shapes->block_bytes}};
+                 .stats = {.bytes_copied = copied, .planned_bytes = f->shapes->block_bytes[0] + f->shapes->block_bytes[1]}};
+  if (on) {
+    env.device = s->lanes.device;
+    env.device_allocator = on->memory;
+    env.stream = on->work;
+  }
   int64_t begin = s->trace ? profiler_now_ns() : 0;
-  result = settings.stage ? run_staged(f, &env, s->feed_count, feeds, s->target_count, targets) : executor_run(f, &env, s->feed_count, feeds, targets);
+  status result = run_frame(s, settings, f, &env, feeds, targets);
   threads_give_back(threads);
   if (s->trace) profiler_record(s->trace, "Session", "model_run", NULL, NULL, begin, profiler_now_ns());
   frame_pool_give_back(&s->frames, f);
   if (!result) count_run(s, &env.stats);
+  return result;
+}
+
+/* With the device current for this thread. */
+static status run_on_device(ortc_session *s, const ortc_run_options *options, const run_settings *settings, feed *feeds, target *targets, uint64_t copied, lane *on) {
+  const device *d = s->lanes.device;
+  lane *own = NULL;
+  intptr_t before;
+  TRY(d->vtable->enter(d, &before));
+  status result = on ? OK : lane_acquire(&s->lanes, &own);
+  if (!result) result = run_on_lane(s, options, settings, feeds, targets, copied, on ? on : own);
+  lane_give_back(&s->lanes, own);
+  d->vtable->leave(d, before);
+  return result;
+}
+
+status session_run(ortc_session *s, const ortc_run_options *options, feed *feeds, target *targets, uint64_t copied, lane *on) {
+  run_settings settings;
+  TRY(read_settings(s, options, &settings));
+  TRY(complete_feeds(s, feeds));
+  TRY(session_check_symbols(s, feeds));
+  status result = s->lanes.device ? run_on_device(s, options, &settings, feeds, targets, copied, on)
+                                  : run_on_lane(s, options, &settings, feeds, targets, copied, NULL);
   if (settings.shrink) {
     frame_pool_trim(&s->frames);
     ortc_allocator_shrink(s->allocator);

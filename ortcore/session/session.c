@@ -6,6 +6,7 @@
 #include <ortcore/onnx/write.h>
 #include <ortcore/passes/pass.h>
 #include <ortcore/plan/eval.h>
+#include <ortcore/plan/placement.h>
 #include <ortcore/session/session.h>
 #include <string.h>
 
@@ -102,7 +103,7 @@ static status evaluate(void *user, const node *n, int32_t in_count, const fact *
 
 static status optimise(ortc_session *s, const _Atomic bool *cancel) {
   int level = (int)option_int(s, "graph_optimization_level", 99);
-  pass_env env = {.eval_node = evaluate, .cancel = cancel,
+  pass_env env = {.eval_node = evaluate, .cancel = cancel, .device = s->lanes.provider,
                   .constant_folding_limit = option_int(s, "optimization.constant_folding_max_output_size_in_bytes", 0)};
   const char *disabled = settings_get(&s->options->config, "disabled_optimizers");
   if (!disabled) disabled = settings_get(&s->options->config, "optimization.disable_specified_optimizers");
@@ -116,8 +117,20 @@ static void read_metadata(ortc_session *s) {
                                       .custom_keys = m->metadata_keys, .custom_values = m->metadata_values};
 }
 
+/* Kernels of a device may ask it things while they are prepared. */
+static status make_plan(ortc_session *s) {
+  const device *d = s->lanes.device;
+  plan_env env = {.memory = s->model->memory, .threads = s->threads, .device = d, .device_memory = s->lanes.memory};
+  intptr_t before = 0;
+  if (d) TRY(d->vtable->enter(d, &before));
+  status result = plan_create(s->model->main, &env, &s->plan);
+  if (d) d->vtable->leave(d, before);
+  return result;
+}
+
 static status load(ortc_session *s, const char *path, buffer *bytes, const _Atomic bool *cancel) {
   TRY(choose_allocator(s));
+  TRY(lane_pool_init(&s->lanes, s->options));
   TRY(choose_threads(s));
   TRY(read_model(s, path, bytes, cancel));
   TRY(apply_overrides(s));
@@ -126,9 +139,10 @@ static status load(ortc_session *s, const char *path, buffer *bytes, const _Atom
   if (cancel && *cancel) return ERROR(MODEL_LOAD_CANCELED, "loading was cancelled");
   const char *save = settings_get(&s->options->config, "optimized_model_filepath");
   if (save && *save) TRY(onnx_write_file(s->model, s->output_names, save));
+  if (s->lanes.provider) TRY(placement_apply(s->model->main, s->lanes.provider));
   TRY(session_io_init(s));
   read_metadata(s);
-  TRY(plan_create(s->model->main, s->model->memory, s->threads, &s->plan));
+  TRY(make_plan(s));
   if (!option_int(s, "enable_profiling", 0)) return OK;
   const char *prefix = settings_get(&s->options->config, "profile_file_prefix");
   return profiler_create(prefix ? prefix : "ortcore_profile", &s->trace);
@@ -168,6 +182,7 @@ void session_release(ortc_session *s) {
   session_io_deinit(s);
   profiler_release(s->trace);
   model_release(s->model);
+  lane_pool_deinit(&s->lanes);
   allocator_release(s->allocator);
   session_options_release(s->options);
   pthread_mutex_destroy(&s->stats_lock);

@@ -3,7 +3,7 @@
 #define ORTCORE_SESSION_SESSION_H
 
 #include <ortcore/exec/executor.h>
-#include <ortcore/session/options.h>
+#include <ortcore/session/lane.h>
 
 /* A named input or output, and where it stands in the main graph's inputs or outputs. */
 typedef struct session_io {
@@ -20,7 +20,8 @@ struct ortc_session {
   ortc_session_options *options;
   model *model;
   plan *plan;
-  ortc_allocator *allocator;
+  ortc_allocator *allocator;                                /* of host memory */
+  lane_pool lanes;                                          /* of the device, where there is one */
   int threads;
   io_list io[3];                                            /* by ortc_io */
   int32_t feed_count, target_count;                         /* inputs and outputs of the main graph */
@@ -48,8 +49,11 @@ status session_check_input(const ortc_session *s, const session_io *io, const or
 /* Symbols mean one number in all inputs of a run. */
 status session_check_symbols(const ortc_session *s, const feed *feeds) MUST_CHECK;
 
-/* session/run.c: feeds by graph input (all set but those of overridable initializers), targets by graph output. */
-status session_run(ortc_session *s, const ortc_run_options *options, feed *feeds, target *targets, uint64_t copied) MUST_CHECK;
+/* session/run.c: feeds by graph input (all set but those of overridable initializers), targets by graph output. on: the binding's lane; NULL:
+ * any, or the host's. Everything is complete when it returns, unless the caller's stream or options say that the caller waits. */
+status session_run(ortc_session *s, const ortc_run_options *options, feed *feeds, target *targets, uint64_t copied, lane *on) MUST_CHECK;
+/* The name of the provider that runs the node. */
+static inline const char *session_node_provider(const node *n) { return n->kernel ? PROVIDER_CUDA : PROVIDER_CPU; }
 feed feed_of_value(const ortc_value *value);
 /* The value that a target became; retains. */
 status target_value(target *t, ortc_value **out) MUST_CHECK;
