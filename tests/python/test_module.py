@@ -64,19 +64,6 @@ def test_logging():
     for bad in (5, -1):
         with pytest.raises(RuntimeError):
             ort.set_default_logger_severity(bad)
-    # Dropout draws from the same source: its own seed, if it has one, decides; each run goes on where the last one ended.
-    dropout = lambda **seed: models.model([h.make_node("Dropout", ["x", "", "yes"], ["y"], **seed)], [models.value("x", P.FLOAT, [64]),
-        models.value("yes", P.BOOL, [])], [models.value("y", P.FLOAT, [64])])
-    drop = lambda s: s.run(None, {"x": np.ones(64, np.float32), "yes": np.array(True)})[0].tolist()
-    ort.set_seed(1)
-    first, same, other = (ort.InferenceSession(dropout(seed=n)) for n in (7, 7, 8))
-    a, b = drop(first), drop(first)
-    assert drop(same) == a != b == drop(same) and drop(other) not in (a, b)
-    unseeded = []
-    for seed in (42, 42, 43):
-        ort.set_seed(seed)
-        unseeded.append(drop(ort.InferenceSession(dropout())))
-    assert unseeded[0] == unseeded[1] != unseeded[2]
     for bad in ("1", 1.5, None):
         with pytest.raises(TypeError):
             ort.set_default_logger_severity(bad)
@@ -93,6 +80,19 @@ def test_seed():
         ort.set_seed(42)
         results.append(ort.InferenceSession(model).run(None, {})[0].tolist())
     assert results[0] == results[1]
+    # Dropout draws from the same source: its own seed, if it has one, decides; each run goes on where the last one ended.
+    inputs, outputs = [models.value("x", P.FLOAT, [64]), models.value("yes", P.BOOL, [])], [models.value("y", P.FLOAT, [64])]
+    dropout = lambda **seed: models.model([h.make_node("Dropout", ["x", "", "yes"], ["y"], **seed)], inputs, outputs)
+    drop = lambda s: s.run(None, {"x": np.ones(64, np.float32), "yes": np.array(True)})[0].tolist()
+    ort.set_seed(1)
+    first, same, other = (ort.InferenceSession(dropout(seed=n)) for n in (7, 7, 8))
+    a, b = drop(first), drop(first)
+    assert drop(same) == a != b == drop(same) and drop(other) not in (a, b)
+    unseeded = []
+    for seed in (42, 42, 43):
+        ort.set_seed(seed)
+        unseeded.append(drop(ort.InferenceSession(dropout())))
+    assert unseeded[0] == unseeded[1] != unseeded[2]
     for bad in ("1", 1.5, None):
         with pytest.raises(TypeError):
             ort.set_seed(bad)
