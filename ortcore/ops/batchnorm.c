@@ -3,8 +3,7 @@
 #include <ortcore/base/threads.h>
 #include <ortcore/kernels/cpu/norm.h>
 #include <ortcore/ops/float_io.h>
-
-typedef struct batchnorm_params { double epsilon; } batchnorm_params;
+#include <ortcore/ops/params/norm.h>
 
 static status batchnorm_prepare(prepare_ctx *c, void **out_params) {
   batchnorm_params *p = *out_params = ZONE_NEW(c->memory, batchnorm_params);

@@ -2,9 +2,8 @@
 #include <ortcore/base/threads.h>
 #include <ortcore/kernels/cpu/norm.h>
 #include <ortcore/ops/float_io.h>
+#include <ortcore/ops/params/norm.h>
 #include <string.h>
-
-typedef struct norm_params { double epsilon; int64_t axis, groups; bool centre; } norm_params;
 
 static status norm_prepare(prepare_ctx *c, void **out_params) {
   norm_params *p = *out_params = ZONE_NEW(c->memory, norm_params);

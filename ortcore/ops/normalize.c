@@ -6,12 +6,11 @@
 #include <ortcore/kernels/cpu/reduce.h>
 #include <ortcore/ops/float_io.h>
 #include <ortcore/ops/movement.h>
+#include <ortcore/ops/params/norm.h>
 
 enum { ELEMENTS_PER_THREAD = 1 << 14 };
 
 /* ---- LRN ------------------------------------------------------------------------------------------------------------------------------------- */
-
-typedef struct lrn_params { int64_t size; double alpha, beta, bias; } lrn_params;
 
 static status lrn_prepare(prepare_ctx *c, void **out_params) {
   lrn_params *p = *out_params = ZONE_NEW(c->memory, lrn_params);

@@ -2,14 +2,13 @@
 #include <ortcore/base/threads.h>
 #include <ortcore/kernels/cpu/softmax.h>
 #include <ortcore/ops/float_io.h>
-
-typedef struct softmax_params { softmax_kind kind; int64_t axis; bool flatten; } softmax_params;
+#include <ortcore/ops/params/softmax.h>
 
 static status softmax_prepare(prepare_ctx *c, void **out_params) {
   softmax_params *p = *out_params = ZONE_NEW(c->memory, softmax_params);
   if (!p) return status_out_of_memory();
   p->kind = (softmax_kind)(intptr_t)c->op->data;
-  p->flatten = c->op->since < 13;                            /* the input is seen as a matrix: dims before the axis, and from it on */
+  p->flatten = c->op->since < 13;
   p->axis = attr_int_or(c->node, "axis", p->flatten ? 1 : -1);
   return OK;
 }

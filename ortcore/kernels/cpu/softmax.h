@@ -2,9 +2,8 @@
 #ifndef ORTCORE_KERNELS_CPU_SOFTMAX_H
 #define ORTCORE_KERNELS_CPU_SOFTMAX_H
 
+#include <ortcore/ops/params/softmax.h>
 #include <ortcore/value/tensor.h>
-
-typedef enum softmax_kind { SOFTMAX_PLAIN, SOFTMAX_LOG, SOFTMAX_HARD } softmax_kind;
 
 /* Outer in [begin, end); x and y may be the same memory. */
 typedef void (*softmax_fn)(softmax_kind kind, const void *x, void *y, int64_t begin, int64_t end, int64_t n, int64_t inner);
