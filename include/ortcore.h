@@ -165,7 +165,7 @@ typedef struct ortc_allocator_stats {
   uint64_t largest_allocation;
 } ortc_allocator_stats;
 
-/* info NULL: CPU. arena NULL: a plain aligned allocator. */
+/* info NULL: CPU. arena NULL: a plain allocator, which asks the system (on a GPU: CUDA) each time. "CudaPinned" is page-locked host memory. */
 ORTC_API ortc_status *ortc_allocator_create(const ortc_memory_info *info, const ortc_arena_config *arena, ortc_allocator **out_allocator);
 ORTC_API ortc_allocator *ortc_allocator_get_default(void);                       /* lent; process-wide CPU allocator */
 ORTC_API ortc_allocator *ortc_allocator_retain(ortc_allocator *allocator);
@@ -179,6 +179,24 @@ ORTC_API uint64_t ortc_allocator_shrink(ortc_allocator *allocator);             
 ORTC_API ortc_status *ortc_allocator_register(ortc_allocator *allocator);
 /* The n-th allocation from now on, in the whole process, fails with OUT_OF_MEMORY (0: off). For tests of error paths. */
 ORTC_API void ortc_allocator_inject_failure(uint64_t n);
+
+/* ---- Streams ------------------------------------------------------------------------------------------------------
+ *
+ * Work in order on a device. What is enqueued may still be running when a call returns. Streams never wait for each other by themselves:
+ * ortc_stream_wait orders them on the device, and the host does not wait. On the CPU work is done when its call returns. */
+
+typedef struct ortc_stream ortc_stream;      /* one thread at a time */
+
+ORTC_API ortc_status *ortc_stream_create(const ortc_memory_info *device, ortc_stream **out_stream);
+/* The caller's own (for CUDA a cudaStream_t), which must belong to that device, outlives the object and is not destroyed with it. */
+ORTC_API ortc_status *ortc_stream_wrap(const ortc_memory_info *device, void *handle, ortc_stream **out_stream);
+ORTC_API void ortc_stream_release(ortc_stream *stream);
+ORTC_API void *ortc_stream_get_handle(const ortc_stream *stream);                /* a cudaStream_t; NULL on the CPU */
+ORTC_API ortc_status *ortc_stream_synchronize(ortc_stream *stream);              /* the host waits for all of its work */
+/* What is enqueued on `stream` from now on waits for what was enqueued on `earlier` until now. They may be of different devices. */
+ORTC_API ortc_status *ortc_stream_wait(ortc_stream *stream, ortc_stream *earlier);
+/* ... waits for an event of the caller's (for CUDA a cudaEvent_t) that was recorded before. */
+ORTC_API ortc_status *ortc_stream_wait_event(ortc_stream *stream, void *event);
 
 /* ---- Values ------------------------------------------------------------------------------------------------------- */
 
@@ -204,6 +222,8 @@ ORTC_API void ortc_value_release(ortc_value *value);
 ORTC_API ortc_status *ortc_value_clone(const ortc_value *value, ortc_value **out_value);  /* deep copy, same device */
 /* Same element type and byte size; shapes may differ. Devices may differ if both are reachable. */
 ORTC_API ortc_status *ortc_value_copy_into(const ortc_value *source, ortc_value *destination);
+/* Only enqueues the copy. The stream must be of a device that one of them lies on; both must stay until the copy is done. */
+ORTC_API ortc_status *ortc_value_copy_on_stream(const ortc_value *source, ortc_value *destination, ortc_stream *stream);
 /* A tensor over the same memory with another shape of the same byte size. */
 ORTC_API ortc_status *ortc_value_reshape(ortc_value *value, size_t rank, const int64_t *dims, ortc_value **out_value);
 
@@ -252,6 +272,16 @@ ORTC_API void ortc_dlpack_release(void *managed, bool versioned);               
 
 /* Providers that can run here and now, in priority order, the CPU last. Index out of range gives NULL. */
 ORTC_API const char *ortc_available_provider(size_t index);
+
+/* Why that provider cannot run here, "" if it can. Looking for CUDA opens the driver, once a process. */
+ORTC_API const char *ortc_provider_why_not(const char *name);
+/* How many devices it has here, and what one is called; NULL out of range. */
+ORTC_API int ortc_provider_get_device_count(const char *name);
+ORTC_API const char *ortc_provider_get_device_name(const char *name, int device_id);
+/* CUDA shall be the emulated GPU (docs/testing_without_a_gpu.md) in this process. An error after CUDA was looked for. */
+ORTC_API ortc_status *ortc_use_emulated_cuda(void);
+/* Folders, separated by colons, in which cuBLAS and cuDNN are looked for first; of no effect once they were needed. */
+ORTC_API void ortc_set_cuda_library_folders(const char *folders);
 
 /* An operator as this build implements it from opset `since` of its domain on (until the row with the next higher `since`). */
 typedef struct ortc_operator {
@@ -323,6 +353,8 @@ typedef struct ortc_model_metadata {
 
 ORTC_API const ortc_model_metadata *ortc_session_get_metadata(const ortc_session *session);
 ORTC_API const char *ortc_session_get_provider(const ortc_session *session, size_t index);   /* in priority order; NULL out of range */
+/* Option `index` of that provider as it holds for the session, given or by default; false out of range. */
+ORTC_API bool ortc_session_get_provider_option(const ortc_session *session, const char *provider, size_t index, const char **out_key, const char **out_value);
 ORTC_API ortc_allocator *ortc_session_get_allocator(const ortc_session *session);            /* lent: the session's CPU allocator */
 /* Nodes as placed: name, operator, domain, provider. Returns false out of range. Names are the model's after optimisation. */
 typedef struct ortc_node_info { const char *name, *op_type, *domain, *provider; } ortc_node_info;
@@ -387,6 +419,10 @@ ORTC_API ortc_status *ortc_binding_bind_output_capacity(ortc_binding *binding, c
                                                         size_t capacity, ortc_release_fn release, void *user);
 ORTC_API void ortc_binding_clear_inputs(ortc_binding *binding);
 ORTC_API void ortc_binding_clear_outputs(ortc_binding *binding);
+/* The stream on which all runs of the binding are enqueued, lent, fixed when the binding is made; the CPU's where the session has no device.
+ * A producer of inputs is ordered before the runs by ortc_stream_wait(binding's stream, producer's), a consumer of outputs after them by
+ * ortc_stream_wait(consumer's, binding's stream). */
+ORTC_API ortc_stream *ortc_binding_get_stream(ortc_binding *binding);
 ORTC_API ortc_status *ortc_binding_synchronize_inputs(ortc_binding *binding);
 ORTC_API ortc_status *ortc_binding_synchronize_outputs(ortc_binding *binding);
 /* Outputs in the order in which they were first bound; the value (retained) is of kind NONE before a run has filled it. */

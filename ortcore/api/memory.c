@@ -3,6 +3,7 @@
 #include <ortcore/base/mem.h>
 #include <ortcore/device/allocator.h>
 #include <ortcore/device/memory_info.h>
+#include <ortcore/provider/provider.h>
 
 ortc_status *ortc_memory_info_init(const char *name, ortc_allocator_type allocator_type, int32_t device_id, ortc_mem_type mem_type, ortc_memory_info *out_info) {
   NEEDS(out_info);
@@ -13,9 +14,22 @@ ortc_status *ortc_memory_info_init(const char *name, ortc_allocator_type allocat
 
 bool ortc_memory_info_equal(const ortc_memory_info *a, const ortc_memory_info *b) { return a == b || (a && b && memory_info_equal(a, b)); }
 
+/* Plain memory there: of the host, of a GPU, or of the host page-locked for a GPU. */
+static status plain_allocator(const ortc_memory_info *info, ortc_allocator **out) {
+  if (!info || !memory_info_is_cuda(info)) return allocator_create_host(info, out);
+  bool pinned = info->device_mem_type == ORTC_DEVICE_MEM_HOST_ACCESSIBLE;
+  ortc_memory_info gpu = *info;
+  gpu.device_mem_type = ORTC_DEVICE_MEM_DEFAULT;
+  const device *d;
+  TRY(provider_device(&gpu, &d));
+  *out = allocator_retain(pinned ? d->vtable->host_allocator(d) : d->vtable->allocator(d));
+  return OK;
+}
+
 ortc_status *ortc_allocator_create(const ortc_memory_info *info, const ortc_arena_config *arena, ortc_allocator **out_allocator) {
   NEEDS(out_allocator);
-  TRY(allocator_create_host(info, out_allocator));
+  *out_allocator = NULL;
+  TRY(plain_allocator(info, out_allocator));
   if (!arena) return OK;
   ortc_allocator *source = *out_allocator;
   status s = arena_create(source, arena, out_allocator);

@@ -1,6 +1,7 @@
 /* The exported functions of session options and run options. */
 #include <ortcore/api/check.h>
-#include <ortcore/session/options.h>
+#include <ortcore/provider/provider.h>
+#include <ortcore/session/cuda_options.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +92,7 @@ ortc_status *ortc_session_options_add_provider(ortc_session_options *options, co
   for (size_t i = 0; i < count; ++i) {
     NEEDS(keys[i]);
     NEEDS(values[i]);
+    if (!strcmp(name, PROVIDER_CUDA)) TRY(cuda_option_check(keys[i], values[i]));
   }
   provider_request *request;
   TRY(session_options_add_provider(options, name, &request));

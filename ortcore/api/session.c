@@ -1,6 +1,8 @@
 /* The exported functions of sessions. */
 #include <ortcore/api/check.h>
 #include <ortcore/base/mem.h>
+#include <ortcore/provider/provider.h>
+#include <ortcore/session/cuda_options.h>
 #include <ortcore/session/session.h>
 #include <string.h>
 
@@ -51,6 +53,16 @@ const char *ortc_session_get_provider(const ortc_session *session, size_t index)
   size_t first = session->lanes.provider ? 0 : 1;
   const char *const names[] = {PROVIDER_CUDA, PROVIDER_CPU};
   return index < 2 - first ? names[first + index] : NULL;
+}
+
+static const settings no_settings;
+
+bool ortc_session_get_provider_option(const ortc_session *session, const char *provider, size_t index, const char **out_key, const char **out_value) {
+  if (!session || !provider || !out_key || !out_value || strcmp(provider, PROVIDER_CUDA) != 0) return false;
+  const settings *given = &no_settings;
+  for (size_t i = 0; i < session->options->provider_count; ++i)
+    if (!strcmp(session->options->providers[i].name, provider)) given = &session->options->providers[i].options;
+  return cuda_option_at(index, given, out_key, out_value);
 }
 
 ortc_allocator *ortc_session_get_allocator(const ortc_session *session) { return session ? session->allocator : NULL; }

@@ -35,13 +35,20 @@ void event_release(event *e) {
   if (e) e->owner->vtable->event_release(e);
 }
 
-status device_copy(const ortc_memory_info *to_info, void *to, const ortc_memory_info *from_info, const void *from, size_t bytes) {
+status device_copy_on(stream *s, memory_place to, memory_place from, size_t bytes) {
   if (bytes == 0) return OK;
-  const device *reader = device_of(from_info), *writer = device_of(to_info);
+  const device *reader = device_of(from.info), *writer = device_of(to.info);
   /* The device that is not the host knows the way. */
   const device *with = writer == device_cpu() ? reader : writer;
-  if (!reader || !writer || !with)
-    return ERROR(NOT_IMPLEMENTED, "copy: no provider that is loaded can copy from %s:%d to %s:%d", memory_info_device_name(from_info), from_info->device_id,
-                 memory_info_device_name(to_info), to_info->device_id);
-  return with->vtable->copy(with, NULL, (memory_place){to_info, to}, (memory_place){from_info, (void *)(uintptr_t)from}, bytes);
+  if (!reader || !writer)
+    return ERROR(NOT_IMPLEMENTED, "copy: no provider that is loaded can copy from %s:%d to %s:%d", memory_info_device_name(from.info), from.info->device_id,
+                 memory_info_device_name(to.info), to.info->device_id);
+  if (!s || s->owner == device_cpu()) return with->vtable->copy(with, NULL, to, from, bytes);
+  if (s->owner != reader && s->owner != writer)
+    return ERROR(INVALID_ARGUMENT, "copy: the stream is of %s, and the copy is from %s to %s: give a stream of one of them", s->owner->name, reader->name, writer->name);
+  return s->owner->vtable->copy(s->owner, s, to, from, bytes);
+}
+
+status device_copy(const ortc_memory_info *to_info, void *to, const ortc_memory_info *from_info, const void *from, size_t bytes) {
+  return device_copy_on(NULL, (memory_place){to_info, to}, (memory_place){from_info, (void *)(uintptr_t)from}, bytes);
 }

@@ -9,7 +9,7 @@
 #include <ortcore/device/memory_info.h>
 
 typedef struct device device;
-typedef struct stream { const device *owner; } stream;      /* implementations append to both */
+typedef struct ortc_stream { const device *owner; } stream; /* implementations append to all three; a stream is the C ABI's ortc_stream */
 typedef struct event { const device *owner; } event;
 typedef struct device_graph { const device *owner; } device_graph;   /* recorded work, to be launched again and again */
 
@@ -40,6 +40,7 @@ typedef struct device_vtable {
   void (*stream_release)(stream *s);
   status (*stream_synchronise)(stream *s);
   status (*event_create)(const device *d, event **out);
+  status (*event_wrap)(const device *d, void *handle, event **out);    /* the caller's own, as a stream's; NULL where there are none */
   void (*event_release)(event *e);
   status (*event_record)(event *e, stream *s);
   status (*event_synchronise)(event *e);                           /* the host waits */
@@ -75,5 +76,7 @@ void event_release(event *e);
 
 /* Complete when it returns. The ranges may overlap within one device. NOT_IMPLEMENTED where no device can do it. */
 status device_copy(const ortc_memory_info *to_info, void *to, const ortc_memory_info *from_info, const void *from, size_t bytes) MUST_CHECK;
+/* Only enqueued on s, a stream of a device at either end. On a stream of the CPU, and with s NULL, complete when it returns. */
+status device_copy_on(stream *s, memory_place to, memory_place from, size_t bytes) MUST_CHECK;
 
 #endif

@@ -4,7 +4,7 @@
 
 const ortc_memory_info memory_info_cpu = {.name = "Cpu", .device_type = ORTC_DEVICE_CPU};
 
-enum { NVIDIA = 0x10de, MICROSOFT = 0x1414, AMD = 0x1002, INTEL = 0x8086, QUALCOMM = 0x5143 };
+enum { NVIDIA = MEMORY_VENDOR_NVIDIA, MICROSOFT = 0x1414, AMD = 0x1002, INTEL = 0x8086, QUALCOMM = 0x5143 };
 
 /* The allocator names that onnxruntime knows, and the memory that each means. */
 static const struct known_memory {

@@ -64,6 +64,8 @@ const provider *provider_cuda(const char **out_why_not);
 /* CUDA will be the emulated device (libortcore_cuda_emulated.so) in this process, as with ORTCORE_CUDA=emulated in its environment. An error
  * once the real one has been looked for. */
 status provider_emulate_cuda(void) MUST_CHECK;
+/* The device of that memory; CUDA is opened for it if it was not. The error says why there is none. */
+status provider_device(const ortc_memory_info *info, const device **out) MUST_CHECK;
 /* In priority order, the CPU last; NULL out of range. */
 const char *provider_available(size_t index);
 bool provider_is_known(const char *name);

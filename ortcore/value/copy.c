@@ -39,10 +39,12 @@ size_t ort_value_format_type(const ortc_value *v, char *text, size_t capacity) {
 /* ---- Copies ---- */
 
 /* Elements of `from` into a tensor of the same type and count. Strings are immutable, so only references to them are copied. */
-static status copy_elements(const ortc_value *from, ortc_value *to) {
+static status copy_elements(const ortc_value *from, ortc_value *to, stream *on) {
   const tensor *source = &from->view, *target = &to->view;
   if (source->count == 0 || source->data == target->data) return OK;
-  if (source->type != ORTC_STRING) return device_copy(&to->memory->info, target->data, &from->memory->info, source->data, tensor_bytes(source));
+  if (source->type != ORTC_STRING) {
+    return device_copy_on(on, (memory_place){&to->memory->info, target->data}, (memory_place){&from->memory->info, source->data}, tensor_bytes(source));
+  }
   rcstr_retain_n(source->data, source->count);
   rcstr_release_n(target->data, target->count);
   memcpy(target->data, source->data, (size_t)source->count * sizeof(rcstr *));
@@ -53,15 +55,17 @@ static status copy_elements(const ortc_value *from, ortc_value *to) {
 static status clone_tensor(const ortc_value *v, ortc_value **out) {
   ortc_allocator *allocator = v->memory ? v->memory->allocator : NULL, *found = NULL;
   if (!allocator && v->memory && !memory_info_is_host(&v->memory->info)) {
-    allocator = found = allocator_find_registered(&v->memory->info);
-    if (!found) {
-      return ERROR(NOT_IMPLEMENTED, "clone: the value lies in memory of %s:%d, for which no allocator is registered",
+    const device *d = device_of(&v->memory->info);
+    found = allocator_find_registered(&v->memory->info);
+    allocator = found ? found : d ? d->vtable->allocator(d) : NULL;
+    if (!allocator) {
+      return ERROR(NOT_IMPLEMENTED, "clone: the value lies in memory of %s:%d, whose provider is not loaded",
                    memory_info_device_name(&v->memory->info), v->memory->info.device_id);
     }
   }
   status s = ort_value_create_tensor(allocator, v->view.type, v->view.rank, v->view.dims, out);
   allocator_release(found);
-  if (!s) s = copy_elements(v, *out);
+  if (!s) s = copy_elements(v, *out, NULL);
   if (s) {
     ort_value_release(*out);
     *out = NULL;
@@ -115,7 +119,7 @@ status ort_value_clone(const ortc_value *v, ortc_value **out) {
   return OK;
 }
 
-status ort_value_copy_into(const ortc_value *from, ortc_value *to) {
+status ort_value_copy_into(const ortc_value *from, ortc_value *to, stream *on) {
   if (from->kind != ORTC_VALUE_TENSOR || to->kind != ORTC_VALUE_TENSOR) {
     return ERROR(INVALID_ARGUMENT, "copy: from %s to %s; only tensors can be copied into", ort_value_kind_name(from), ort_value_kind_name(to));
   }
@@ -127,7 +131,7 @@ status ort_value_copy_into(const ortc_value *from, ortc_value *to) {
     return ERROR(INVALID_ARGUMENT, "copy: the source has shape %s and the destination %s, which hold different numbers of elements",
                  dims_format(source, sizeof source, a->rank, a->dims), dims_format(target, sizeof target, b->rank, b->dims));
   }
-  return copy_elements(from, to);
+  return copy_elements(from, to, on);
 }
 
 status ort_value_reshape(ortc_value *v, int rank, const int64_t *dims, ortc_value **out) {

@@ -37,7 +37,7 @@ status ort_value_create_sparse(ortc_sparse_format format, int rank, const int64_
 /* Deep: nothing is shared but immutable strings. A read-only value's clone may be written. */
 status ort_value_clone(const ortc_value *v, ortc_value **out) MUST_CHECK;
 /* Between tensors of one type and number of elements. */
-status ort_value_copy_into(const ortc_value *from, ortc_value *to) MUST_CHECK;
+status ort_value_copy_into(const ortc_value *from, ortc_value *to, ortc_stream *on) MUST_CHECK;   /* on NULL: complete when it returns */
 status ort_value_reshape(ortc_value *v, int rank, const int64_t *dims, ortc_value **out) MUST_CHECK;
 const char *ort_value_kind_name(const ortc_value *v);      /* "a tensor", for messages; NULL is "NULL" */
 /* "tensor(float)", "seq(map(int64,tensor(float)))"; the length without the NUL, as snprintf. */

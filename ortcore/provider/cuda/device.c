@@ -85,7 +85,7 @@ static void device_leave(const device *d, intptr_t token) {
 /* ---- The GPUs ---- */
 
 static bool device_serves(const device *d, const ortc_memory_info *info) {
-  return info->device_type == ORTC_DEVICE_GPU && info->device_mem_type == ORTC_DEVICE_MEM_DEFAULT && info->vendor_id == CUDA_VENDOR &&
+  return info->device_type == ORTC_DEVICE_GPU && info->device_mem_type == ORTC_DEVICE_MEM_DEFAULT && info->vendor_id == MEMORY_VENDOR_NVIDIA &&
          info->device_id == gpu_of(d)->index;
 }
 
@@ -96,7 +96,7 @@ const device_vtable cuda_device_vtable = {
   .serves = device_serves, .allocator = device_allocator, .host_allocator = device_host_allocator, .external_allocator = gpu_external_allocator,
   .enter = device_enter, .leave = device_leave, .check_memory = gpu_check_memory, .stream_create = gpu_stream_create, .stream_wrap = gpu_stream_wrap,
   .stream_handle = gpu_stream_handle, .stream_release = gpu_stream_release, .stream_synchronise = gpu_stream_synchronise,
-  .event_create = gpu_event_create, .event_release = gpu_event_release, .event_record = gpu_event_record, .event_synchronise = gpu_event_synchronise,
+  .event_create = gpu_event_create, .event_wrap = gpu_event_wrap, .event_release = gpu_event_release, .event_record = gpu_event_record, .event_synchronise = gpu_event_synchronise,
   .stream_wait = gpu_stream_wait, .copy = gpu_copy, .capture_begin = gpu_capture_begin, .capture_end = gpu_capture_end,
   .is_capturing = gpu_is_capturing, .graph_update = gpu_graph_update, .graph_launch = gpu_graph_launch, .graph_release = gpu_graph_release};
 

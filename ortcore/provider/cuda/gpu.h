@@ -57,6 +57,7 @@ void *gpu_stream_handle(const stream *s);
 void gpu_stream_release(stream *s);
 status gpu_stream_synchronise(stream *s);
 status gpu_event_create(const device *d, event **out);
+status gpu_event_wrap(const device *d, void *handle, event **out);
 void gpu_event_release(event *e);
 status gpu_event_record(event *e, stream *s);
 status gpu_event_synchronise(event *e);

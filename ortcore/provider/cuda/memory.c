@@ -178,7 +178,7 @@ static gpu_allocator *allocator_new(const gpu *g, const char *name, const char *
   a->owner = g;
   a->kind = kind;
   a->base.vtable = &gpu_allocator_vtable;
-  a->base.info = (ortc_memory_info){.device_type = ORTC_DEVICE_GPU, .device_id = g->index, .vendor_id = CUDA_VENDOR};
+  a->base.info = (ortc_memory_info){.device_type = ORTC_DEVICE_GPU, .device_id = g->index, .vendor_id = MEMORY_VENDOR_NVIDIA};
   snprintf(a->base.info.name, sizeof a->base.info.name, "%s", name);
   atomic_init(&a->base.references, 1);
   pthread_mutex_init(&a->lock, NULL);

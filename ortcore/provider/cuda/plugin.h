@@ -19,7 +19,6 @@ static inline status cuda_launched(int error) { return error ? cuda_status(error
 /* The cudaStream_t of a stream of this provider, for launchers. */
 void *cuda_raw(const stream *s);
 
-#define CUDA_VENDOR 0x10de                                 /* NVIDIA's number, in memory infos */
 #define CUDA_FLOATS (TS(FLOAT) | TS(FLOAT16) | TS(BFLOAT16))
 
 #endif

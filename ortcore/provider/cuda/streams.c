@@ -3,7 +3,11 @@
 #include <ortcore/base/mem.h>
 #include <ortcore/provider/cuda/gpu.h>
 
-typedef struct cuda_event { event base; cudaEvent_t raw; } cuda_event;
+typedef struct cuda_event {
+  event base;
+  cudaEvent_t raw;
+  bool borrowed;                                           /* the caller's: never destroyed here */
+} cuda_event;
 
 static const gpu *gpu_of_stream(const stream *s) { return gpu_of(s->owner); }
 static cudaEvent_t raw_event(const event *e) { return ((const cuda_event *)e)->raw; }
@@ -113,11 +117,21 @@ status gpu_event_create(const device *d, event **out) {
   return s;
 }
 
+status gpu_event_wrap(const device *d, void *handle, event **out) {
+  *out = NULL;
+  if (!handle) return ERROR(INVALID_ARGUMENT, "the handle of an event is 0; a cudaEvent_t that was recorded is expected");
+  cuda_event *wrapped = MEM_NEW(cuda_event);
+  if (!wrapped) return status_out_of_memory();
+  *wrapped = (cuda_event){.base = {d}, .raw = handle, .borrowed = true};
+  *out = &wrapped->base;
+  return OK;
+}
+
 void gpu_event_release(event *e) {
   const gpu *g = gpu_of(e->owner);
   intptr_t token;
-  status failed = gpu_enter(g, &token);
-  if (!failed) {
+  status failed = OK;
+  if (!((cuda_event *)e)->borrowed && !(failed = gpu_enter(g, &token))) {
     released(g, cudaEventDestroy(raw_event(e)), "an event cannot be released");
     gpu_leave(token);
   }
