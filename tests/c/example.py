@@ -1,13 +1,17 @@
 """An example program runs a model whose output is its input, says so, and fails cleanly where it must.
 
     example.py <program> <identity.onnx>
+
+Built for another machine, it runs under what meson says: MESON_EXE_WRAPPER.
 """
+import os
+import shlex
 import subprocess
 import sys
 
 
 def run(*command):
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return subprocess.run([*shlex.split(os.environ.get("MESON_EXE_WRAPPER", "")), *command], capture_output=True, text=True, timeout=60)
 
 
 def main(program, model):
