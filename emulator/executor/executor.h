@@ -17,6 +17,7 @@ struct kernel_image {
   unsigned param_bytes;             /* of the whole block */
   unsigned static_shared;           /* bytes of shared memory that the kernel declares itself */
   unsigned most_threads;            /* of a block, from __launch_bounds__; 0: the device's limit */
+  const char *const *files;         /* of the source, for messages */
 };
 
 /* A module variable (__device__ or __constant__): its storage is in the generated file, and kernels read it there. */
@@ -31,12 +32,9 @@ struct variable_image {
 const kernel_image *find_kernel(const char *name);
 const variable_image *find_variable(const char *name);
 
-/* What generated files declare at namespace scope. */
-struct kernel_registration {
-  explicit kernel_registration(const kernel_image *image);
-};
-struct variable_registration {
-  explicit variable_registration(const variable_image *image);
+/* What a generated file declares at namespace scope, so that the library knows its kernels once it is loaded. */
+struct module_registration {
+  module_registration(const kernel_image *kernels, unsigned kernel_count, const variable_image *variables, unsigned variable_count);
 };
 
 struct extent {

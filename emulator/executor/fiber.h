@@ -1,0 +1,43 @@
+/* Stacks on which threads of a block run, and the switch from one to another. */
+#ifndef EMULATOR_EXECUTOR_FIBER_H
+#define EMULATOR_EXECUTOR_FIBER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if !defined(__x86_64__) || defined(EMULATOR_UCONTEXT)
+#include <ucontext.h>
+#endif
+
+namespace emulator {
+
+/* A suspended or running flow of control. */
+struct context {
+#if defined(__x86_64__) && !defined(EMULATOR_UCONTEXT)
+  void *stack_pointer;
+#else
+  ucontext_t state;
+#endif
+};
+
+/* Memory for one flow of control, with an inaccessible page below it. */
+struct stack {
+  char *low;                                               /* of the usable part */
+  context start;                                           /* entered by the first switch to it */
+  unsigned slot;                                           /* for its owner's bookkeeping */
+};
+
+constexpr size_t kStackBytes = 256 << 10;
+constexpr size_t kGuardBytes = 4096;
+
+/* NULL: no memory. Stacks are kept for the process's life: what they have touched stays theirs. */
+stack *stack_create();
+/* Makes the next switch to s->start call `entry`, which must not return. `number` spreads the tops of stacks over cache sets. */
+void stack_prepare(stack *s, unsigned number, void (*entry)());
+
+/* Saves the running flow into `from` and goes on with `to`. */
+void switch_context(context *from, context *to);
+
+}  // namespace emulator
+
+#endif
