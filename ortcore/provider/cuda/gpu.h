@@ -11,6 +11,8 @@
 /* Copies for which the caller names no stream go over these, one a direction, so that no direction waits for another. */
 enum copy_way { COPY_IN, COPY_OUT, COPY_WITHIN, COPY_WAYS };
 
+enum { MOST_FAULTS = 512 };                                /* words of a GPU: with more streams than that, two may share one */
+
 typedef struct gpu {
   device base;
   int index;                                               /* as CUDA numbers them */
@@ -21,6 +23,8 @@ typedef struct gpu {
   void *context;                                           /* the primary context, once it is there */
   cudaStream_t copies[COPY_WAYS];
   cublas_handle cublas;
+  int64_t *faults;                                         /* page-locked, MOST_FAULTS words; streams take them in turn */
+  unsigned next_fault;
 } gpu;
 
 typedef struct cuda_stream {
@@ -28,6 +32,7 @@ typedef struct cuda_stream {
   cudaStream_t raw;
   bool borrowed;                                           /* the caller's: never destroyed here */
   cudnn_handle cudnn;                                      /* made on first use */
+  int64_t *fault;                                          /* one of the GPU's words */
 } cuda_stream;
 
 extern const device_vtable cuda_device_vtable;
@@ -42,6 +47,11 @@ status gpu_status(const gpu *g, cudaError_t error, const char *what) MUST_CHECK;
 /* A GPU is current between gpu_enter and gpu_leave. What follows gpu_enter must not return past gpu_leave. */
 status gpu_enter(const gpu *g, intptr_t *out_token) MUST_CHECK;
 void gpu_leave(intptr_t token);
+
+/* ---- faults.c ---- */
+status gpu_fault_word(gpu *g, int64_t **out) MUST_CHECK;   /* the GPU is current */
+/* Tells and clears what kernels found. */
+status gpu_take_fault(const gpu *g, int64_t *word) MUST_CHECK;
 
 /* ---- device.c, memory.c: functions of the vtable by what they are about ---- */
 ortc_allocator *gpu_memory_create(const gpu *g);            /* NULL without memory of the host */

@@ -18,6 +18,9 @@ status cuda_status(int error, const char *what) MUST_CHECK;
 static inline status cuda_launched(int error) { return error ? cuda_status(error, "the kernel could not be launched") : OK; }
 /* The cudaStream_t of a stream of this provider, for launchers. */
 void *cuda_raw(const stream *s);
+/* Where kernels on that stream write a gpu_fault (kernels/cuda/fault.h), for their arguments: memory of the host that the device reaches. Waiting
+ * for the stream, or for an event recorded on it, tells the fault and clears it. */
+int64_t *cuda_fault(const stream *s);
 
 #define CUDA_FLOATS (TS(FLOAT) | TS(FLOAT16) | TS(BFLOAT16))
 

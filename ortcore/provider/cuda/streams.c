@@ -7,6 +7,7 @@ typedef struct cuda_event {
   event base;
   cudaEvent_t raw;
   bool borrowed;                                           /* the caller's: never destroyed here */
+  int64_t *fault;                                          /* of the stream that was recorded */
 } cuda_event;
 
 static const gpu *gpu_of_stream(const stream *s) { return gpu_of(s->owner); }
@@ -32,7 +33,8 @@ status gpu_stream_create(const device *d, stream **out) {
   made->base.owner = d;
   status s = gpu_enter(g, &token);
   if (!s) {
-    s = gpu_status(g, cudaStreamCreateWithFlags(&made->raw, cudaStreamNonBlocking), "a stream cannot be made");
+    s = gpu_fault_word((gpu *)(uintptr_t)g, &made->fault);
+    if (!s) s = gpu_status(g, cudaStreamCreateWithFlags(&made->raw, cudaStreamNonBlocking), "a stream cannot be made");
     gpu_leave(token);
   }
   if (!s) *out = &made->base;
@@ -64,17 +66,18 @@ status gpu_stream_wrap(const device *d, void *handle, stream **out) {
   const gpu *g = gpu_of(d);
   intptr_t token;
   *out = NULL;
-  status s = gpu_enter(g, &token);
-  if (!s) {
-    s = check_stream(g, handle);
-    gpu_leave(token);
-  }
-  if (s) return s;
   cuda_stream *wrapped = MEM_NEW(cuda_stream);
   if (!wrapped) return status_out_of_memory();
   *wrapped = (cuda_stream){.base = {d}, .raw = handle, .borrowed = true};
-  *out = &wrapped->base;
-  return OK;
+  status s = gpu_enter(g, &token);
+  if (!s) {
+    s = check_stream(g, handle);
+    if (!s) s = gpu_fault_word((gpu *)(uintptr_t)g, &wrapped->fault);
+    gpu_leave(token);
+  }
+  if (!s) *out = &wrapped->base;
+  else mem_free(wrapped);
+  return s;
 }
 
 void gpu_stream_release(stream *s) {
@@ -97,7 +100,7 @@ status gpu_stream_synchronise(stream *s) {
   TRY(gpu_enter(g, &token));
   status failed = gpu_status(g, cudaStreamSynchronize(raw_stream(s)), "work on the device did not complete");
   gpu_leave(token);
-  return failed;
+  return failed ? failed : gpu_take_fault(g, cuda_fault(s));
 }
 
 status gpu_event_create(const device *d, event **out) {
@@ -148,6 +151,7 @@ status gpu_event_record(event *e, stream *s) {
   }
   TRY(gpu_enter(g, &token));
   status failed = gpu_status(g, cudaEventRecord(raw_event(e), raw_stream(s)), "an event cannot be recorded");
+  ((cuda_event *)e)->fault = cuda_fault(s);
   gpu_leave(token);
   return failed;
 }
@@ -158,7 +162,7 @@ status gpu_event_synchronise(event *e) {
   TRY(gpu_enter(g, &token));
   status failed = gpu_status(g, cudaEventSynchronize(raw_event(e)), "work on the device did not complete");
   gpu_leave(token);
-  return failed;
+  return failed ? failed : gpu_take_fault(g, ((cuda_event *)e)->fault);
 }
 
 /* Events of other GPUs are waited for on this one; those of devices that CUDA does not know, by the host. */
