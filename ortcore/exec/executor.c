@@ -193,7 +193,7 @@ static status make_spec(exec_step *e, zone *scratch) {
   TRY(infer_outputs(e, scratch, outs));
   TRY(remember_shapes(e, outs));
   specialise_ctx c = {.node = s->node, .params = s->params, .in_count = s->in_count, .out_count = s->out_count, .in = tensors, .out = outs,
-                      .threads = e->owner->owner->threads, .data = e->k.data};
+                      .threads = e->owner->owner->threads, .data = e->k.data, .cuda = e->owner->owner->cuda};
   TRY(step_specialise(s, &c, &e->k.spec));
   e->spec_scratch = c.scratch_bytes;
   e->spec_reordered = c.reordered_bytes;

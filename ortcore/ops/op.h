@@ -24,6 +24,7 @@
 #include <ortcore/ir/graph.h>
 
 typedef struct op_def op_def;
+struct cuda_options;                                        /* provider/cuda_options.h */
 
 typedef struct infer_ctx {
   const node *node;
@@ -45,6 +46,7 @@ typedef struct prepare_ctx {
   zone *memory;                                             /* lives as long as the session; params go here */
   int threads;                                              /* most that a run will have */
   const void *data;                                         /* of the row that serves the node: op_def.data, or a plugin's kernel_row.data */
+  const struct cuda_options *cuda;                          /* what the session wants of CUDA; NULL on the CPU */
 } prepare_ctx;
 
 typedef struct specialise_ctx {
@@ -55,6 +57,7 @@ typedef struct specialise_ctx {
   const tensor *const *out;                                 /* NULL where not wanted; their rank is -1 if they depend on data */
   int threads;
   const void *data;
+  const struct cuda_options *cuda;
   size_t scratch_bytes;                                     /* set it: run finds that much at k->scratch, 64-byte aligned */
   size_t reordered_bytes;                                   /* set it: what each run moves for no other reason than a layout; it is counted */
 } specialise_ctx;

@@ -13,7 +13,7 @@ static status prepare_step(plan *p, step *s) {
   for (int32_t i = 0; i < s->in_count; ++i) facts[i] = s->in[i] == NO_VALUE ? NULL : &p->graph->values[s->in[i]].fact;
   for (int32_t i = 0; i < s->out_count; ++i) facts[s->in_count + i] = s->out[i] == NO_VALUE ? NULL : &p->graph->values[s->out[i]].fact;
   prepare_ctx c = {.node = s->node, .op = op, .in_count = s->in_count, .out_count = s->out_count, .in = facts, .out = facts + s->in_count,
-                   .memory = p->memory, .threads = p->threads, .data = step_data(s)};
+                   .memory = p->memory, .threads = p->threads, .data = step_data(s), .cuda = p->cuda};
   return prepare(&c, &s->params);
 }
 
@@ -155,6 +155,7 @@ status plan_create(const graph *g, const plan_env *env, plan **out) {
   p->memory = memory;
   p->threads = env->threads;
   p->device = env->device;
+  p->cuda = env->cuda;
   p->device_memory = allocator_retain(env->device_memory);
   p->slot_count = g->value_count;
   pthread_mutex_init(&p->lock, NULL);

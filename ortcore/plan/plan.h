@@ -32,6 +32,7 @@ typedef struct plan_env {
   int threads;                                              /* most that a run will have */
   const device *device;                                     /* NULL: everything is on the host */
   ortc_allocator *device_memory;                            /* for constants and what is computed ahead of runs */
+  const struct cuda_options *cuda;                          /* outlives the plan */
 } plan_env;
 
 struct plan {
@@ -39,6 +40,7 @@ struct plan {
   zone *memory;
   const device *device;
   ortc_allocator *device_memory;                            /* retained */
+  const struct cuda_options *cuda;
   buffer *weights;                                          /* the device's copies of constants and defaults; NULL: none */
   void **on_device;                                         /* by slot: where in `weights` that of a constant or default is, or NULL */
   int threads;

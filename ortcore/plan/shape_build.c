@@ -173,7 +173,7 @@ static status specialise(builder *b, int32_t index) {
   for (int32_t i = 0; i < s->out_count; ++i)
     if (s->out[i] != NO_VALUE) outs[i] = sp->slots[s->out[i]].known ? &sp->slots[s->out[i]].view : unknown;
   specialise_ctx c = {.node = s->node, .params = s->params, .in_count = s->in_count, .out_count = s->out_count, .in = tensors, .out = outs,
-                      .threads = b->p->threads, .data = step_data(s)};
+                      .threads = b->p->threads, .data = step_data(s), .cuda = b->p->cuda};
   TRY(step_specialise(s, &c, &plan_of->spec));
   plan_of->specialised = true;
   plan_of->scratch_bytes = c.scratch_bytes;

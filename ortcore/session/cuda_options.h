@@ -2,22 +2,8 @@
 #ifndef ORTCORE_SESSION_CUDA_OPTIONS_H
 #define ORTCORE_SESSION_CUDA_OPTIONS_H
 
-#include <ortcore/device/device.h>
+#include <ortcore/provider/cuda_options.h>
 #include <ortcore/session/options.h>
-
-typedef enum conv_search { CONV_SEARCH_EXHAUSTIVE, CONV_SEARCH_HEURISTIC, CONV_SEARCH_DEFAULT } conv_search;
-
-typedef struct cuda_options {
-  int32_t device_id;
-  bool has_user_stream;
-  void *user_stream;                                        /* a cudaStream_t; NULL is the legacy default stream */
-  uint64_t memory_limit;                                    /* of the session's arena, in bytes; 0: none */
-  ortc_arena_extend extend_strategy;
-  external_memory external;                                 /* alloc NULL: none */
-  bool graphs;                                              /* enable_cuda_graph */
-  conv_search conv_search;
-  bool conv_max_workspace, tf32, prefer_nhwc, cudnn;
-} cuda_options;
 
 /* Is that the name of an option, and that a value of it? The error names what there is. */
 status cuda_option_check(const char *name, const char *value) MUST_CHECK;

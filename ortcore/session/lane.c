@@ -1,7 +1,6 @@
 #include <ortcore/base/log.h>
 #include <ortcore/base/mem.h>
 #include <ortcore/session/lane.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- Lanes ---------------------------------------------------------------------------------------------------------------- */
@@ -14,12 +13,12 @@ static void lane_release(lane *l) {
 }
 
 /* Regions that a lane takes from the session's arena are as large as what is asked for: the session's arena is the one that reserves. */
-static status lane_create(lane_pool *pool, void *callers_stream, lane **out) {
+static status lane_create(lane_pool *pool, bool callers, lane **out) {
   ortc_arena_config exact = {.size = sizeof exact, .extend_strategy = ORTC_SAME_AS_REQUESTED, .initial_chunk_bytes = -1, .max_dead_bytes_per_chunk = -1,
                              .initial_growth_chunk_bytes = -1, .max_power_of_two_extend_bytes = -1};
   lane *l = MEM_NEW(lane);
   status s = l ? arena_create(pool->memory, &exact, &l->memory) : status_out_of_memory();
-  if (!s && callers_stream) s = pool->device->vtable->stream_wrap(pool->device, callers_stream, &l->work);
+  if (!s && callers) s = pool->device->vtable->stream_wrap(pool->device, pool->options.user_stream, &l->work);
   else if (!s) s = stream_create(pool->device, &l->work);
   if (s) {
     lane_release(l);
@@ -37,7 +36,7 @@ status lane_acquire(lane_pool *pool, lane **out) {
   if (l) pool->idle = l->next;
   pthread_mutex_unlock(&pool->lock);
   *out = l;
-  return l ? OK : lane_create(pool, NULL, out);
+  return l ? OK : lane_create(pool, false, out);
 }
 
 void lane_give_back(lane_pool *pool, lane *l) {
@@ -71,26 +70,31 @@ static const device *find_device(int64_t id) {
   return device_of(&info);
 }
 
-static status create_memory(lane_pool *pool, const settings *options) {
-  const char *limit = settings_get(options, "gpu_mem_limit"), *strategy = settings_get(options, "arena_extend_strategy");
+static status create_memory(lane_pool *pool) {
+  const cuda_options *o = &pool->options;
   ortc_arena_config config = {.size = sizeof config, .initial_chunk_bytes = -1, .max_dead_bytes_per_chunk = -1, .initial_growth_chunk_bytes = -1,
-                              .max_power_of_two_extend_bytes = -1, .max_bytes = limit ? strtoull(limit, NULL, 10) : 0,
-                              .extend_strategy = strategy && !strcmp(strategy, "kSameAsRequested") ? ORTC_SAME_AS_REQUESTED : ORTC_NEXT_POWER_OF_TWO};
-  if (config.max_bytes == SIZE_MAX) config.max_bytes = 0;   /* onnxruntime's way to say that there is no limit */
-  return arena_create(pool->device->vtable->allocator(pool->device), &config, &pool->memory);
+                              .max_power_of_two_extend_bytes = -1, .max_bytes = o->memory_limit, .extend_strategy = o->extend_strategy};
+  ortc_allocator *plain = allocator_retain(pool->device->vtable->allocator(pool->device));
+  status s = OK;
+  if (o->external.alloc) {
+    allocator_release(plain);
+    s = pool->device->vtable->external_allocator(pool->device, &o->external, &plain);
+  }
+  if (s) return s;
+  s = arena_create(plain, &config, &pool->memory);
+  allocator_release(plain);
+  return s;
 }
 
 static status open_device(lane_pool *pool, const provider_request *request) {
-  int64_t id = settings_get_int(&request->options, "device_id", 0);
-  pool->device = find_device(id);
+  TRY(cuda_options_read(&request->options, &pool->options));
+  pool->device = find_device(pool->options.device_id);
   if (!pool->device) {
     int count = pool->provider->device_count(&(const char *){NULL});
-    return ERROR(INVALID_ARGUMENT, "device_id is %lld, but there are %d GPUs here; the first is 0", (long long)id, count);
+    return ERROR(INVALID_ARGUMENT, "device_id is %d, but there are %d GPUs here; the first is 0", (int)pool->options.device_id, count);
   }
-  TRY(create_memory(pool, &request->options));
-  const char *stream = settings_get(&request->options, "user_compute_stream");
-  void *handle = stream ? (void *)(uintptr_t)strtoull(stream, NULL, 0) : NULL;
-  return handle ? lane_create(pool, handle, &pool->callers) : OK;
+  TRY(create_memory(pool));
+  return pool->options.has_user_stream ? lane_create(pool, true, &pool->callers) : OK;
 }
 
 status lane_pool_init(lane_pool *pool, const ortc_session_options *options) {

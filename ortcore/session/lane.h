@@ -3,8 +3,8 @@
 #ifndef ORTCORE_SESSION_LANE_H
 #define ORTCORE_SESSION_LANE_H
 
-#include <ortcore/session/options.h>
 #include <ortcore/provider/provider.h>
+#include <ortcore/session/cuda_options.h>
 #include <pthread.h>
 
 typedef struct lane lane;
@@ -16,6 +16,7 @@ struct lane {
 
 /* The device of a session, its memory, and its idle lanes. */
 typedef struct lane_pool {
+  cuda_options options;
   const provider *provider;                                 /* NULL: no device, and nothing of the following */
   const device *device;
   ortc_allocator *memory;                                   /* the session's arena: weights, and what lanes take */

@@ -120,7 +120,8 @@ static void read_metadata(ortc_session *s) {
 /* Kernels of a device may ask it things while they are prepared. */
 static status make_plan(ortc_session *s) {
   const device *d = s->lanes.device;
-  plan_env env = {.memory = s->model->memory, .threads = s->threads, .device = d, .device_memory = s->lanes.memory};
+  plan_env env = {.memory = s->model->memory, .threads = s->threads, .device = d, .device_memory = s->lanes.memory,
+                  .cuda = d ? &s->lanes.options : NULL};
   intptr_t before = 0;
   if (d) TRY(d->vtable->enter(d, &before));
   status result = plan_create(s->model->main, &env, &s->plan);
