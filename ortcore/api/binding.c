@@ -74,12 +74,12 @@ void ortc_binding_clear_outputs(ortc_binding *binding) {
 
 ortc_status *ortc_binding_synchronize_inputs(ortc_binding *binding) {
   NEEDS(binding);
-  return binding_synchronise(binding);
+  return stream_synchronise(binding->work);
 }
 
 ortc_status *ortc_binding_synchronize_outputs(ortc_binding *binding) {
   NEEDS(binding);
-  return binding_synchronise(binding);
+  return stream_synchronise(binding->work);
 }
 
 size_t ortc_binding_get_output_count(const ortc_binding *binding) { return binding ? (size_t)binding->order_count : 0; }

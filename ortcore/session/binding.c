@@ -19,6 +19,8 @@ status binding_create(ortc_session *s, ortc_binding **out) {
     return status_out_of_memory();
   }
   status failed = lane_acquire(&s->lanes, &b->on);
+  if (!failed && b->on) b->work = b->on->work;
+  else if (!failed) failed = stream_create(device_cpu(), &b->work);
   if (failed) {
     binding_release(b);
     return failed;
@@ -227,8 +229,6 @@ static status run_bound(ortc_binding *b, const ortc_run_options *options) {
   }
   return result;
 }
-
-status binding_synchronise(ortc_binding *b) { return b->on ? stream_synchronise(b->on->work) : OK; }
 
 status binding_run(ortc_binding *b, const ortc_run_options *options) {
   if (b->running) return ERROR(INVALID_ARGUMENT, "this binding is running already: an output allocator must not run it, nor may two threads share it");

@@ -21,6 +21,7 @@ typedef struct bound_output {
 struct ortc_binding {
   ortc_session *session;
   lane *on;                                                 /* of the session's device, fixed when the binding is made; NULL: the host */
+  stream *work;                                             /* the lane's, or the CPU's */
   ortc_value **inputs;                                      /* by graph input; NULL: not bound */
   bound_output *outputs;                                    /* by graph output */
   int32_t order_count, *order;                              /* graph outputs in the order in which they were first bound */
@@ -37,8 +38,6 @@ status binding_bind_input(ortc_binding *b, const char *name, ortc_value *value) 
 status binding_bind_output(ortc_binding *b, const char *name, const bound_output *how) MUST_CHECK;
 void binding_clear_inputs(ortc_binding *b);
 void binding_clear_outputs(ortc_binding *b);
-/* Waits for what runs of this binding have enqueued. */
-status binding_synchronise(ortc_binding *b) MUST_CHECK;
 status binding_run(ortc_binding *b, const ortc_run_options *options) MUST_CHECK;
 
 #endif
