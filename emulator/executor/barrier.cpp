@@ -1,5 +1,6 @@
 /* Barriers of a block: bar.sync, bar.arrive, bar.red. */
 #include <emulator/executor/scheduler.h>
+#include <emulator/executor/watch.h>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,7 @@ void release(barrier_record *b) {
 }
 
 barrier_record *arrive(unsigned id, unsigned count, bool predicate, unsigned ordinal, unsigned place) {
+  watch_place(place);
   if (id >= kBarriers) stop_kernel(fault_kind::barrier, 0, "barrier %u does not exist: there are %u", id, kBarriers);
   barrier_record *b = &barriers[id];
   if (b->arrived == 0) {

@@ -129,7 +129,8 @@ void stop_kernel(fault_kind kind, uint64_t address, const char *format, ...) {
 
 bool fault_in_kernel(const void *at) {
   if (!running || !pthread_equal(running_on, pthread_self())) return false;
-  uint64_t address = reinterpret_cast<uint64_t>(at);
+  /* What was noted is exact; a signal does not tell addresses that no process can have. */
+  uint64_t address = device.watching ? watched_address() : reinterpret_cast<uint64_t>(at);
   if (in_stack_guard(address)) {
     stop_kernel(fault_kind::stack, address, "local variables need more than the %zu KiB of a thread's stack", kStackBytes >> 10);
   }

@@ -30,6 +30,7 @@ context caller;
 std::vector<stack *> all_stacks;
 unsigned free_stacks;                                      /* all_stacks[0 .. free_stacks) carry no thread */
 stack *current_stack;
+uint64_t switches;
 
 void take_turn(unsigned thread) {
   device.index = thread;
@@ -39,6 +40,7 @@ void take_turn(unsigned thread) {
 void thread_ended() {
   --grid.alive;
   grid.lanes_alive[device.index / kWarp] &= ~(1u << lane());
+  if (grid.suspended == 0) return;                           /* nobody is waiting for this one's end */
   barriers_thread_ended();
   warps_thread_ended();
 }
@@ -74,6 +76,7 @@ stack *take_stack() {
 void give_stack_back(stack *s) { swap_slots(free_stacks++, s->slot); }
 
 void switch_to_next(context *from) {
+  ++switches;
   if (ready.count) {
     unsigned thread = ready.pop();
     take_turn(thread);
@@ -121,6 +124,7 @@ void scheduler_begin_grid(extent block, schedule how, uint64_t seed) {
 
 void scheduler_run_block() {
   grid.alive = grid.thread_count;
+  grid.suspended = 0;
   grid.interval = 0;
   for (unsigned w = 0; w < grid.warp_count; ++w) {
     unsigned lanes = grid.thread_count - w * kWarp;
@@ -148,12 +152,16 @@ void suspend(const char *waits_for, unsigned place) {
   self->waits_for = waits_for;
   self->place = place;
   self->on = current_stack;
+  ++grid.suspended;
   switch_to_next(&self->at);
+  --grid.suspended;
   self->waits_for = nullptr;
 }
 
 void wake(unsigned thread) { ready.push(thread); }
 bool order_is_shuffled() { return kind == schedule::shuffled; }
+
+uint64_t switch_count() { return switches; }
 
 static bool within(uint64_t address, const char *begin, size_t bytes) { return address - reinterpret_cast<uint64_t>(begin) < bytes; }
 bool on_own_stack(uint64_t address) { return current_stack && within(address, current_stack->low, kStackBytes); }

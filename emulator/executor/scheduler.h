@@ -25,6 +25,7 @@ struct grid_run {
   const char *params;
   unsigned thread_count, warp_count;
   unsigned alive;                                          /* threads that have not ended */
+  unsigned suspended;                                      /* threads that wait, or have been woken and had no turn yet */
   unsigned interval;                                       /* barriers that the block has passed */
   unsigned lanes_alive[kMostThreads / kWarp];
   unsigned warp_interval[kMostThreads / kWarp];            /* bar.warp.syncs that a warp has passed */

@@ -1,5 +1,6 @@
 #include <emulator/executor/scheduler.h>
 #include <emulator/executor/warp.h>
+#include <emulator/executor/watch.h>
 
 namespace emulator {
 
@@ -58,6 +59,7 @@ warp_group *group_of(warp_record *w, unsigned mask, warp_function combine, unsig
 
 void meet(unsigned mask, void *brought, warp_function combine, unsigned ordinal, unsigned place) {
   unsigned warp = device.index / kWarp, self = 1u << lane();
+  watch_place(place);
   if (!(mask & self)) stop_kernel(fault_kind::warp, 0, "lane %u takes part in a warp instruction whose mask 0x%08x leaves it out", lane(), mask);
   warp_group *g = group_of(&warps[warp], mask, combine, ordinal, place);
   add(g, brought);

@@ -21,7 +21,8 @@ struct shared_byte {
 
 const observer *watcher;
 uint64_t block_index;
-unsigned last_place;
+unsigned last_place;                                       /* of the running thread, or of one before it */
+uint64_t last_address;
 std::vector<shared_byte> shared_bytes;
 std::set<std::pair<unsigned, unsigned>> reported;          /* pairs of places, in the grid that runs */
 
@@ -78,6 +79,7 @@ void set_observer(const observer *o) { watcher = o; }
 
 uint64_t watch_begin_grid() {
   last_place = 0;
+  last_address = 0;
   reported.clear();
   return watcher ? kWatchAccesses | kWatchPlaces : 0;
 }
@@ -90,9 +92,11 @@ void watch_begin_block(uint64_t block) {
 }
 
 void watch_place(unsigned place) { last_place = place; }
+uint64_t watched_address() { return last_address; }
 
 void note_access(uint64_t address, unsigned bytes, access_kind kind, unsigned place) {
   last_place = place;
+  last_address = address;
   if (address & (bytes - 1)) {
     stop_kernel(fault_kind::misaligned_address, address, "%u bytes are accessed at 0x%llx, which is not a multiple of %u", bytes,
                 static_cast<unsigned long long>(address), bytes);

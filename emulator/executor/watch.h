@@ -14,6 +14,8 @@ constexpr uint64_t kWatchAccesses = 2;                     /* for an observer */
 uint64_t watch_begin_grid();
 void watch_begin_block(uint64_t block);
 void watch_place(unsigned place);
+/* Of the last access that was noted; 0: none was. */
+uint64_t watched_address();
 
 /* "file:line", or words that it is not known. */
 void describe_place(unsigned place, char *text, size_t size);
