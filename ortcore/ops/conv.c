@@ -217,12 +217,7 @@ static status conv_run(kernel_ctx *k) {
   image_dims(p->channels_last, x->rank, dims);
   TRY(kernel_output(k, 0, x->rank, dims, &y));
   if (!y || y->count == 0) return OK;
-  if (residual && !dims_equal(residual->rank, residual->dims, y->rank, y->dims)) {
-    char given[DIMS_TEXT], wanted[DIMS_TEXT];
-    return ERROR(INVALID_ARGUMENT, "input 'Z' has shape %s; it is added to a result of shape %s",
-                 dims_format(given, sizeof given, residual->rank, residual->dims),
-                 dims_format(wanted, sizeof wanted, y->rank, y->dims));
-  }
+  TRY(conv_check_residual(residual, x->rank, dims));
   if (s->route == CONV_WINOGRAD) return run_winograd(k, s, bias, residual, y->data);
   if (s->route == CONV_ONEDNN) return run_onednn(k, s, bias ? bias->data : NULL, residual ? residual->data : NULL, y->data);
   epilogue end;

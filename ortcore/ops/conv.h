@@ -17,7 +17,7 @@ typedef struct conv_shape {
   window w;
   int64_t images, groups, ins, outs;                        /* channels of one group */
   int64_t out_dims[2 + SPATIAL];
-  int32_t *tables[SPATIAL];
+  int32_t *tables[SPATIAL];                                 /* this and the next by conv_shape_init */
   int64_t *weight_offsets;                                  /* one a batch of the product; NULL if there is one group */
   bool pointwise;                                           /* a plain matrix product: one tap, no stride, no pads */
 } conv_shape;
@@ -26,9 +26,12 @@ typedef struct conv_shape {
  * expects [N, C, spatial...], see image_tensor. */
 status conv_attrs_read(const node *n, const fact *x, const fact *weights, bool transposed, conv_attrs *out) MUST_CHECK;
 status conv_infer_shape(const node *n, const fact *x, const fact *weights, bool transposed, fact *out) MUST_CHECK;
+status conv_shape_read(conv_shape *s, const node *n, const tensor *x, const tensor *weights, bool transposed) MUST_CHECK;   /* without tables */
 status conv_shape_init(conv_shape *s, const node *n, const tensor *x, const tensor *weights, bool transposed) MUST_CHECK;
 void conv_shape_deinit(conv_shape *s);
 status conv_check_bias(const tensor *bias, const conv_shape *s) MUST_CHECK;
+/* It has the output's dims, as the node has them. NULL is fine. */
+status conv_check_residual(const tensor *residual, int rank, const int64_t *dims) MUST_CHECK;
 
 /* The sides of the product for an image and weights [group, outs, ins, taps]. */
 typedef struct conv_sides {

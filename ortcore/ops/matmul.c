@@ -1,28 +1,16 @@
-/* Matrix products of one element type: MatMul, Gemm, and their fused forms.
- *
- *   Y = activation(alpha * A' B' + beta * bias + residual)
- *
- * where A' and B' may be transposed. Which inputs are bias and residual is said by the operator's row. */
+/* Matrix products of one element type: MatMul, Gemm, and their fused forms (params/matmul.h says what they compute). */
 #include "matmul_shape.h"
 
 #include <ortcore/base/mem.h>
 #include <ortcore/base/threads.h>
 #include <ortcore/kernels/cpu/epilogue.h>
 #include <ortcore/kernels/cpu/onednn/onednn.h>
+#include <ortcore/ops/params/matmul.h>
 #include <string.h>
-
-/* What tells the operators apart. */
-typedef struct matmul_kind {
-  bool gemm;                                                /* A and B are matrices, input 2 broadcasts to the output */
-  bool transposes, scales, activates;                       /* which attributes it has */
-  bool residual;                                            /* input 3 is added before the activation */
-} matmul_kind;
 
 typedef struct matmul_params {
   const matmul_kind *kind;
-  bool trans_a, trans_b;
-  float alpha, beta;
-  activation act;
+  matmul_attrs attrs;
   void *packed;                                             /* B, constant, for the portable product */
   dnn_weights *weights;                                     /* B, constant, in oneDNN's layouts */
 } matmul_params;
@@ -36,39 +24,22 @@ typedef struct matmul_spec {
   const void *weights;                                      /* packed for `primitive`; NULL: B as it lies */
 } matmul_spec;
 
-static status read_attributes(const node *n, const matmul_kind *kind, matmul_params *p) {
-  p->kind = kind;
-  p->alpha = p->beta = 1;
-  if (kind->transposes) {
-    p->trans_a = attr_int_or(n, "transA", 0), p->trans_b = attr_int_or(n, "transB", 0);
-    if (attr_int_or(n, "transBatchA", 0) || attr_int_or(n, "transBatchB", 0))
-      return ERROR(NOT_IMPLEMENTED, "attributes 'transBatchA' and 'transBatchB' are not supported; transpose the input before the product");
-  }
-  if (kind->scales) p->alpha = attr_float_or(n, "alpha", 1), p->beta = attr_float_or(n, "beta", 1);
-  if (!kind->activates) return OK;
-  int64_t count;
-  const float *params = attr_floats(n, "activation_params", &count);
-  float separate[2] = {attr_float_or(n, "activation_alpha", 0), attr_float_or(n, "activation_beta", 0)};
-  if (!params && attr_find(n, "activation_alpha")) params = separate, count = 2;
-  return activation_from_name(attr_string_or(n, "activation", "").data, count, params, &p->act);
-}
-
 static status matmul_op_infer(infer_ctx *c) {
   const matmul_kind *kind = c->op->data;
-  matmul_params p = {0};
-  TRY(read_attributes(c->node, kind, &p));
+  matmul_attrs attrs;
+  TRY(matmul_attrs_read(c->node, kind, &attrs));
   for (int i = 0; kind->gemm && i < 2; ++i)
     if (c->in[i]->rank != RANK_UNKNOWN && c->in[i]->rank != 2)
       return ERROR(INVALID_ARGUMENT, "input '%s' has rank %d; it must be a matrix", i ? "B" : "A", c->in[i]->rank);
-  return matmul_infer(c->in[0], c->in[1], p.trans_a, p.trans_b, c->out[0]);
+  return matmul_infer(c->in[0], c->in[1], attrs.trans_a, attrs.trans_b, c->out[0]);
 }
 
 /* The portable product multiplies a constant float B from panels that are made once, in f32 or f64. */
 static status pack_b(const fact *b, matmul_params *p) {
-  tensor row = {.rank = 2, .dims = {1, b->dims[p->trans_b ? 1 : 0]}};
+  tensor row = {.rank = 2, .dims = {1, b->dims[p->attrs.trans_b ? 1 : 0]}};
   matmul_shape s;
   gemm_matrix sides[2];
-  TRY(matmul_shape_init(&s, &row, b->value, false, p->trans_b));
+  TRY(matmul_shape_init(&s, &row, b->value, false, p->attrs.trans_b));
   matmul_sides(&s, b->type, b->type, &sides[0], &sides[1]);
   sides[1].data = b->value->data;
   gemm_acc acc = gemm_acc_of(b->type);
@@ -87,39 +58,17 @@ static void matmul_dispose(void *params) {
 static status matmul_prepare(prepare_ctx *c, void **out_params) {
   matmul_params *p = ZONE_NEW(c->memory, matmul_params);
   if (!p) return status_out_of_memory();
-  TRY(read_attributes(c->node, c->op->data, p));
+  p->kind = c->op->data;
+  TRY(matmul_attrs_read(c->node, p->kind, &p->attrs));
   const fact *b = c->in[1];
   bool integer = typeset_has(TS_INTEGER, b->type);
-  if (integer && (p->alpha != (float)(int32_t)p->alpha || p->beta != (float)(int32_t)p->beta))
-    return ERROR(INVALID_ARGUMENT, "'alpha' is %g and 'beta' is %g; products of integers need whole numbers", (double)p->alpha, (double)p->beta);
+  TRY(matmul_attrs_check(&p->attrs, b->type));
   if (b->value && b->rank == 2 && b->value->count > 0) {
     if (dnn_supports(b->type)) TRY(dnn_weights_create(&p->weights));
     else if (!integer) TRY(pack_b(b, p));
   }
   *out_params = p;
   return OK;
-}
-
-/* The bias as rows and columns of the output: strides are 0 where it repeats. */
-static status bias_strides(const tensor *bias, const matmul_shape *s, int64_t *row, int64_t *column) {
-  char given[DIMS_TEXT], wanted[DIMS_TEXT];
-  *row = *column = 0;
-  bool fits = true;
-  int64_t stride = 1;
-  for (int i = 0; i < bias->rank; ++i) {
-    int64_t d = bias->dims[bias->rank - 1 - i], out = i < s->out_rank ? s->out_dims[s->out_rank - 1 - i] : 1;
-    if (d == 1) continue;
-    fits = fits && d == out && i < 2;
-    if (i == 0) *column = stride;
-    else *row = stride;
-    stride *= d;
-  }
-  /* Rows of several batches are one matrix here; a bias for each row has them all only if there is one batch. */
-  if (*row && s->out_rank > 2) fits = false;
-  if (fits) return OK;
-  return ERROR(INVALID_ARGUMENT, "the bias has shape %s, which does not broadcast to the product's shape %s",
-               dims_format(given, sizeof given, bias->rank, bias->dims),
-               dims_format(wanted, sizeof wanted, s->out_rank, s->out_dims));
 }
 
 /* oneDNN's view: [batch, m, k] x [batch, k, n]; dims of broadcast batches must be regular, which offsets tell. */
@@ -135,14 +84,14 @@ static status choose_onednn(specialise_ctx *c, const matmul_params *p, matmul_sp
   int64_t a_stride, b_stride, bias_row = 0, bias_column = 0;
   const tensor *bias = c->in_count > 2 ? c->in[2] : NULL;
   if (!regular_batches(m->a_offsets, m->batch, &a_stride) || !regular_batches(m->b_offsets, m->batch, &b_stride)) return OK;
-  if (bias) TRY(bias_strides(bias, m, &bias_row, &bias_column));
-  if (bias && (p->beta != 1 || p->alpha != 1 || bias_row || (bias_column == 0 && m->n != 1))) return OK;
+  if (bias) TRY(matmul_bias_strides(bias, m, &bias_row, &bias_column));
+  if (bias && (p->attrs.beta != 1 || p->attrs.alpha != 1 || bias_row || (bias_column == 0 && m->n != 1))) return OK;
   dtype type = c->in[0]->type;
   dnn_matmul d = {
     .a = dnn_tensor_of(type, 3, (int64_t[]){m->batch, m->m, m->k}, (int64_t[]){a_stride, m->a_row, m->a_inner}),
     .b = dnn_tensor_of(type, 3, (int64_t[]){m->batch, m->k, m->n}, (int64_t[]){b_stride, m->b_inner, m->b_column}),
     .out = dnn_tensor_of(type, 3, (int64_t[]){m->batch, m->m, m->n}, (int64_t[]){m->m * m->n, m->n, 1}),
-    .bias = bias != NULL, .residual = c->in_count > 3 && c->in[3] && p->kind->residual, .alpha = p->alpha, .act = p->act, .pack = p->weights &&
+    .bias = bias != NULL, .residual = c->in_count > 3 && c->in[3] && p->kind->residual, .alpha = p->attrs.alpha, .act = p->attrs.act, .pack = p->weights &&
         m->batch == 1};
   TRY(dnn_matmul_create(&d, c->threads, &s->primitive));
   if (!s->primitive) return OK;
@@ -171,7 +120,7 @@ static status matmul_specialise(specialise_ctx *c, void **out_spec) {
   const matmul_params *p = c->params;
   matmul_spec *s = MEM_NEW(matmul_spec);
   if (!s) return status_out_of_memory();
-  status failure = matmul_shape_init(&s->shape, c->in[0], c->in[1], p->trans_a, p->trans_b);
+  status failure = matmul_shape_init(&s->shape, c->in[0], c->in[1], p->attrs.trans_a, p->attrs.trans_b);
   const matmul_shape *m = &s->shape;
   dtype type = c->in[0]->type;
   if (!failure && is_vector_product(m, type)) s->route = ROUTE_GEMV;
@@ -234,17 +183,12 @@ static status matmul_run(kernel_ctx *k) {
   epilogue end;
   if (!epilogue_init(&end, a->type)) return ERROR(NOT_IMPLEMENTED, "there is no product of type %s", dtype_name(a->type));
   end.out = y->data, end.batch_stride = m->m * m->n, end.row_stride = m->n;
-  end.alpha = p->alpha, end.beta = p->beta, end.act = p->act;
-  if (bias && p->beta != 0) {
-    TRY(bias_strides(bias, m, &end.bias_row_stride, &end.bias_column_stride));
+  end.alpha = p->attrs.alpha, end.beta = p->attrs.beta, end.act = p->attrs.act;
+  if (bias && p->attrs.beta != 0) {
+    TRY(matmul_bias_strides(bias, m, &end.bias_row_stride, &end.bias_column_stride));
     end.bias = bias->data;
   }
-  if (residual && !dims_equal(residual->rank, residual->dims, y->rank, y->dims)) {
-    char given[DIMS_TEXT], wanted[DIMS_TEXT];
-    return ERROR(INVALID_ARGUMENT, "input 'Z' has shape %s; it is added to a product of shape %s",
-                 dims_format(given, sizeof given, residual->rank, residual->dims),
-                 dims_format(wanted, sizeof wanted, y->rank, y->dims));
-  }
+  TRY(matmul_check_residual(residual, m));
   if (residual) end.residual = residual->data;
   if (s->route == ROUTE_ONEDNN) return run_onednn(k, s, &end);
   if (s->route == ROUTE_GEMV) {
@@ -260,24 +204,19 @@ static status matmul_run(kernel_ctx *k) {
   return OK;
 }
 
-static const matmul_kind plain = {0}, gemm = {.gemm = true, .transposes = true, .scales = true};
-static const matmul_kind fused_gemm = {.gemm = true, .transposes = true, .scales = true, .activates = true};
-static const matmul_kind scaled = {.transposes = true, .scales = true};
-static const matmul_kind fused = {.transposes = true, .scales = true, .activates = true, .residual = true};
-
 #define TS_MATMUL (TS_FLOAT | TS(INT32) | TS(INT64) | TS(UINT32) | TS(UINT64))
 #define MATMUL_FUNCTIONS .infer = matmul_op_infer, .prepare = matmul_prepare, .dispose = matmul_dispose, .specialise = matmul_specialise, \
   .dispose_spec = matmul_dispose_spec, .run = matmul_run
 
 OP_FAMILY(matmul) = {
-  {.name = "MatMul", .since = 1, .signature = "A:T B:T -> Y:T", .T = TS_MATMUL, MATMUL_FUNCTIONS, .data = &plain},
+  {.name = "MatMul", .since = 1, .signature = "A:T B:T -> Y:T", .T = TS_MATMUL, MATMUL_FUNCTIONS, .data = &matmul_plain},
   /* The attribute `broadcast` of before 7 allows what every later version does. */
-  {.name = "Gemm", .since = 1, .signature = "A:T B:T C:T -> Y:T", .T = TS_FLOAT, MATMUL_FUNCTIONS, .data = &gemm},
-  {.name = "Gemm", .since = 7, .signature = "A:T B:T C:T? -> Y:T", .T = TS_MATMUL, MATMUL_FUNCTIONS, .data = &gemm},
-  {.name = "FusedMatMul", .domain = "com.microsoft", .since = 1, .signature = "A:T B:T -> Y:T", .T = TS_FLOAT, MATMUL_FUNCTIONS, .data = &scaled},
-  {.name = "TransposeMatMul", .domain = "com.microsoft", .since = 1, .signature = "A:T B:T -> Y:T", .T = TS_FLOAT, MATMUL_FUNCTIONS, .data = &scaled},
+  {.name = "Gemm", .since = 1, .signature = "A:T B:T C:T -> Y:T", .T = TS_FLOAT, MATMUL_FUNCTIONS, .data = &matmul_gemm},
+  {.name = "Gemm", .since = 7, .signature = "A:T B:T C:T? -> Y:T", .T = TS_MATMUL, MATMUL_FUNCTIONS, .data = &matmul_gemm},
+  {.name = "FusedMatMul", .domain = "com.microsoft", .since = 1, .signature = "A:T B:T -> Y:T", .T = TS_FLOAT, MATMUL_FUNCTIONS, .data = &matmul_scaled},
+  {.name = "TransposeMatMul", .domain = "com.microsoft", .since = 1, .signature = "A:T B:T -> Y:T", .T = TS_FLOAT, MATMUL_FUNCTIONS, .data = &matmul_scaled},
   {.name = "FusedGemm", .domain = "com.microsoft", .since = 1, .signature = "A:T B:T C:T? -> Y:T", .T = TS_MATMUL, MATMUL_FUNCTIONS,
-   .data = &fused_gemm},
+   .data = &matmul_fused_gemm},
   {.name = "FusedMatMul", .domain = "ortcore", .since = 1, .signature = "A:T B:T bias:T? Z:T? -> Y:T", .T = TS_FLOAT, MATMUL_FUNCTIONS,
-   .data = &fused},
+   .data = &matmul_fused},
   {0}};

@@ -1,7 +1,5 @@
 #include "matmul_shape.h"
 
-#include <ortcore/base/mem.h>
-
 /* Dims of the batch, broadcast; `what` is the message's start. */
 static status broadcast_batch(const dim *a, int a_rank, const dim *b, int b_rank, dim *out, int *out_rank) {
   int rank = a_rank > b_rank ? a_rank : b_rank;
@@ -54,29 +52,22 @@ status matmul_infer(const fact *a, const fact *b, bool trans_a, bool trans_b, fa
   return OK;
 }
 
-/* Offsets of one operand's matrices for each batch of the broadcast shape; `matrix` is the number of elements of one. */
-static int64_t *batch_offsets(int64_t batch, int rank, const int64_t *out_dims, int own_rank, const int64_t *own_dims, int64_t matrix) {
-  int64_t *offsets = mem_calloc((size_t)batch, sizeof *offsets);
-  if (!offsets) return NULL;
-  for (int64_t i = 0; i < batch; ++i) {
-    int64_t rest = i, stride = matrix;
-    for (int d = rank - 1; d >= 0; --d) {
-      int64_t position = rest % out_dims[d], own = d - (rank - own_rank);
-      rest /= out_dims[d];
-      if (own < 0) continue;
-      if (own_dims[own] != 1) offsets[i] += position * stride;
-      stride *= own_dims[own];
-    }
+/* Where one operand's matrices lie in the broadcast batch: the step along each of its dims, 0 where the operand repeats. */
+static void batch_steps(int rank, int own_rank, const int64_t *own_dims, int64_t matrix, int64_t *steps) {
+  int64_t step = matrix;
+  for (int d = rank - 1; d >= 0; --d) {
+    int own = d - (rank - own_rank);
+    steps[d] = own >= 0 && own_dims[own] != 1 ? step : 0;
+    if (own >= 0) step *= own_dims[own];
   }
-  return offsets;
 }
 
-status matmul_shape_init(matmul_shape *s, const tensor *a, const tensor *b, bool trans_a, bool trans_b) {
+status matmul_shape_read(matmul_shape *s, const tensor *a, const tensor *b, bool trans_a, bool trans_b) {
   *s = (matmul_shape){0};
   parts pa, pb;
   TRY(combine(a->rank, a->dims, b->rank, b->dims, trans_a, trans_b, &pa, &pb, &s->out_rank, s->out_dims));
-  int batch_rank = s->out_rank - !pa.vector - !pb.vector;
-  s->batch = dims_product(s->out_dims, 0, batch_rank);
+  s->batch_rank = s->out_rank - !pa.vector - !pb.vector;
+  s->batch = dims_product(s->out_dims, 0, s->batch_rank);
   s->m = pa.outer, s->n = pb.outer, s->k = pa.inner;
   bool swap_a = trans_a && !pa.vector, swap_b = trans_b && !pb.vector;
   s->a_row = swap_a ? 1 : s->k, s->a_inner = swap_a ? s->m : 1;
@@ -84,24 +75,38 @@ status matmul_shape_init(matmul_shape *s, const tensor *a, const tensor *b, bool
   if (!swap_a && dims_product(b->dims, 0, pb.batch_rank) == 1 && s->batch == dims_product(a->dims, 0, pa.batch_rank)) {
     s->m *= s->batch;
     s->batch = 1;
+    s->batch_rank = 0;
   }
-  if (s->batch <= 1) return OK;
-  s->a_offsets = batch_offsets(s->batch, batch_rank, s->out_dims, pa.batch_rank, a->dims, s->m * s->k);
-  s->b_offsets = batch_offsets(s->batch, batch_rank, s->out_dims, pb.batch_rank, b->dims, s->n * s->k);
-  if (s->a_offsets && s->b_offsets) return OK;
-  matmul_shape_deinit(s);
-  return status_out_of_memory();
+  batch_steps(s->batch_rank, pa.batch_rank, a->dims, s->m * s->k, s->a_steps);
+  batch_steps(s->batch_rank, pb.batch_rank, b->dims, s->n * s->k, s->b_steps);
+  return OK;
 }
 
-void matmul_shape_deinit(matmul_shape *s) {
-  mem_free(s->a_offsets);
-  mem_free(s->b_offsets);
-  s->a_offsets = s->b_offsets = NULL;
+status matmul_bias_strides(const tensor *bias, const matmul_shape *s, int64_t *row, int64_t *column) {
+  char given[DIMS_TEXT], wanted[DIMS_TEXT];
+  *row = *column = 0;
+  bool fits = true;
+  int64_t stride = 1;
+  for (int i = 0; i < bias->rank; ++i) {
+    int64_t d = bias->dims[bias->rank - 1 - i], out = i < s->out_rank ? s->out_dims[s->out_rank - 1 - i] : 1;
+    if (d == 1) continue;
+    fits = fits && d == out && i < 2;
+    if (i == 0) *column = stride;
+    else *row = stride;
+    stride *= d;
+  }
+  /* Rows of several batches are one matrix here; a bias for each row has them all only if there is one batch. */
+  if (*row && s->out_rank > 2) fits = false;
+  if (fits) return OK;
+  return ERROR(INVALID_ARGUMENT, "the bias has shape %s, which does not broadcast to the product's shape %s",
+               dims_format(given, sizeof given, bias->rank, bias->dims),
+               dims_format(wanted, sizeof wanted, s->out_rank, s->out_dims));
 }
 
-bool matmul_sides(const matmul_shape *s, dtype a_type, dtype b_type, gemm_matrix *a, gemm_matrix *b) {
-  if (!gemm_matrix_init(a, a_type) || !gemm_matrix_init(b, b_type)) return false;
-  a->offsets = s->a_offsets, a->outer_stride = s->a_row, a->inner_stride = s->a_inner;
-  b->offsets = s->b_offsets, b->outer_stride = s->b_column, b->inner_stride = s->b_inner;
-  return true;
+status matmul_check_residual(const tensor *residual, const matmul_shape *s) {
+  if (!residual || dims_equal(residual->rank, residual->dims, s->out_rank, s->out_dims)) return OK;
+  char given[DIMS_TEXT], wanted[DIMS_TEXT];
+  return ERROR(INVALID_ARGUMENT, "input 'Z' has shape %s; it is added to a product of shape %s",
+               dims_format(given, sizeof given, residual->rank, residual->dims),
+               dims_format(wanted, sizeof wanted, s->out_rank, s->out_dims));
 }
