@@ -13,8 +13,11 @@ typedef struct pool_spec {
   int32_t *tables[SPATIAL], *counts[SPATIAL];
 } pool_spec;
 
+/* ONNX's formula rounds down; onnxruntime's pools round towards zero, and models depend on it: a window that is too large by less than a stride
+ * has one place. */
 static status read_window(const node *n, int rank, window_attrs *a) {
   TRY(window_attrs_read(n, rank, a));
+  a->may_hang_over = true;
   if (a->rank && !a->has_kernel) return ERROR(INVALID_ARGUMENT, "attribute 'kernel_shape' is missing");
   return OK;
 }

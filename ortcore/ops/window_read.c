@@ -84,10 +84,11 @@ static status slide_axis(const window_attrs *a, int axis, int64_t in, int64_t *b
   }
   if (a->pad == AUTO_VALID) *begin = *end = 0;
   int64_t room = in + *begin + *end - span;
-  if (room < 0 && in > 0)
+  bool hangs_over = room < 0 && a->may_hang_over && in > 0 && -room < stride;
+  if (room < 0 && in > 0 && !hangs_over)
     return ERROR(INVALID_ARGUMENT, "the window does not fit: it spans %lld on spatial axis %d, where the padded input has %lld", (long long)span,
                  axis - (SPATIAL - a->rank), (long long)(in + *begin + *end));
-  *out = room < 0 ? 0 : (a->ceil_mode ? (room + stride - 1) / stride : room / stride) + 1;
+  *out = hangs_over ? 1 : room < 0 ? 0 : (a->ceil_mode ? (room + stride - 1) / stride : room / stride) + 1;
   /* The last window of ceil_mode must begin inside the input or the pads before it. */
   if (a->ceil_mode && *out > 0 && (*out - 1) * stride >= in + *begin) --*out;
   return OK;

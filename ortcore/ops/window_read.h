@@ -11,6 +11,7 @@ typedef enum auto_pad { AUTO_NOTSET, AUTO_SAME_UPPER, AUTO_SAME_LOWER, AUTO_VALI
 typedef struct window_attrs {
   int rank;                                                 /* 0 while no attribute and no input tells */
   bool has_kernel, has_pads, ceil_mode;
+  bool may_hang_over;                                       /* a first window reaches beyond the padded input by less than a stride */
   auto_pad pad;
   int64_t kernel[SPATIAL], stride[SPATIAL], dilation[SPATIAL], begin[SPATIAL], end[SPATIAL];
 } window_attrs;

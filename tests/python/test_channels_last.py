@@ -76,6 +76,13 @@ def upwards():
     return net.model(net.node("Sigmoid", net.conv(b, 16, 16)), net.node("Transpose", a, perm=[0, 2, 3, 1]))
 
 
+def low_images():
+    """The last pool's window is larger than the image."""
+    net = Net((1, 3, 4, 40))
+    a = net.node("MaxPool", net.conv("x", 3, 32), kernel_shape=[4, 2], strides=[4, 2])
+    return net.model(net.node("AveragePool", net.conv(a, 32, 32), kernel_shape=[3, 2], strides=[3, 2]), a)
+
+
 def one_dimension():
     net = Net((2, 4, 50))
     a = net.node("Relu", net.conv("x", 4, 16, rank=1))
@@ -102,7 +109,7 @@ def run(model, feeds, level, disabled=()):
     return make_session(model, level, disabled).run(None, feeds)
 
 
-@pytest.mark.parametrize("build", [chain, squeeze_and_excite, joins_and_splits, upwards, one_dimension, with_a_branch])
+@pytest.mark.parametrize("build", [chain, squeeze_and_excite, joins_and_splits, upwards, low_images, one_dimension, with_a_branch])
 @pytest.mark.parametrize("disabled", [(), ("Winograd",), ("ChannelsLast",)], ids=["all", "direct", "plain"])
 def test_layouts_agree(build, disabled):
     model = build()

@@ -142,7 +142,7 @@ def windows(x, kernel_shape, strides=None, pads=None, dilations=None, ceil_mode=
     outs = []
     for n, k, s, d, (a, b) in zip(x.shape[2:], kernel_shape, strides, dilations, pairs(pads, rank), strict=True):
         room = n + a + b - ((k - 1) * d + 1)
-        out = (-(-room // s) if ceil_mode else room // s) + 1
+        out = (-(-room // s) if ceil_mode else int(room / s)) + 1           # towards zero: a window may be too large by less than a stride
         outs.append(out - 1 if ceil_mode and (out - 1) * s >= n + a else out)
     for at in itertools.product(*map(range, outs)):
         places = [[i * s - a + j * d for j in range(k)] for i, k, s, d, (a, _) in zip(at, kernel_shape, strides, dilations, pairs(pads, rank), strict=True)]
@@ -196,7 +196,16 @@ DILATED = {"kernel_shape": [2, 3], "dilations": [2, 2], "pads": [1, 1, 1, 1]}
 # AveragePool's last window may hang over the pads: only what lies inside counts.
 OVERHANG = [{"kernel_shape": [k], "strides": [s], "pads": [a, b], "ceil_mode": c, "count_include_pad": 1} for k, s, a, b, c in ((7, 3, 3, 3, 1), (5, 1, 2, 2, 0), (4, 3, 0, 2, 1), (3, 4, 1, 0, 1))]
 
+# Windows larger than the padded input, by less than a stride: one place. Text recognisers are run on images that have become too low.
+TOO_LARGE = [(shape, {"kernel_shape": k, "strides": s, "pads": p, "ceil_mode": c, **d}) for shape, k, s, p, c, d in (
+    ((2, 3, 1, 9), [2, 2], [2, 2], [0] * 4, 0, {}), ((1, 2, 1), [2], [3], [0, 0], 0, {}), ((1, 2, 2), [5], [4], [1, 0], 0, {}), ((2, 3, 1, 2), [3, 2], [3, 1], [0] * 4, 1, {}),
+    ((1, 2, 2, 3, 7), [3, 5, 2], [2, 3, 2], [0] * 6, 0, {}), ((1, 2, 4), [3], [2], [0, 0], 0, {"dilations": [2]}))]
+
 POOLS = [
+    *[pool_case(op, opset, function, shape=shape, **more, **how) for shape, how in TOO_LARGE for op, opset, function, more in (
+        ("MaxPool", 12, max_pool, {}), ("AveragePool", 19, average_pool, {}), ("AveragePool", 19, average_pool, {"count_include_pad": 1}), ("LpPool", 18, lp_pool, {}))],
+    *[case(op, 19, [data((1, 2, *size))], attrs={"kernel_shape": [5] * len(size), "strides": [2] * len(size)}, error="does not fit: it spans 5")
+      for op in ("MaxPool", "AveragePool", "LpPool") for size in ((3,), (2,), (8, 3))],
     *[pool_case("MaxPool", 12, max_pool, **how) for how in (*GEOMETRIES, CEIL, DILATED)],
     *[pool_case("MaxPool", 12, only_values, t, **GEOMETRIES[5]) for t in (f64, f16, u8, i8)],
     pool_case("MaxPool", 22, max_pool, bf16, **GEOMETRIES[6]),
