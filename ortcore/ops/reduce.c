@@ -2,49 +2,16 @@
 #include <ortcore/base/threads.h>
 #include <ortcore/kernels/cpu/reduce.h>
 #include <ortcore/ops/float_io.h>
-#include <ortcore/ops/movement.h>
-
-typedef struct reduce_params {
-  reduce_op op;
-  bool keepdims, noop, smallest, last;
-  bool axes_known;                                           /* from the attribute or a constant; else they come with each run */
-  integers axes;                                             /* as given */
-} reduce_params;
+#include <ortcore/ops/params/reduce.h>
 
 static reduce_op op_of(const op_def *op) { return (reduce_op)(intptr_t)op->data; }
-
-/* Axes of the node, where they can be told. Absent means all. */
-static status known_axes(const node *n, const fact *input, integers *axes, bool *out_known) {
-  bool present;
-  TRY(integers_from_attr(n, "axes", axes, &present));
-  *out_known = present || !input || integers_from_fact(input, axes);
-  return OK;
-}
-
-/* A flag for each reduced dim. */
-static status mark(const integers *given, int rank, bool noop, bool *reduced) {
-  integers axes = *given;
-  TRY(axes_normalise(&axes, rank, "axes"));
-  for (int d = 0; d < rank; ++d) reduced[d] = !axes.count && !noop;
-  for (int i = 0; i < axes.count; ++i) reduced[axes.at[i]] = true;
-  return OK;
-}
-
-static int reduced_shape(int rank, const int64_t *dims, const bool *reduced, bool keepdims, int64_t *out) {
-  int to = 0;
-  for (int d = 0; d < rank; ++d) {
-    if (!reduced[d]) out[to++] = dims[d];
-    else if (keepdims) out[to++] = 1;
-  }
-  return to;
-}
 
 static status reduce_infer(infer_ctx *c) {
   const fact *x = c->in[0];
   bool known, keepdims = attr_int_or(c->node, "keepdims", 1);
   integers axes = {0};
   if (x->rank < 0) return OK;
-  TRY(known_axes(c->node, infer_in(c, 1), &axes, &known));
+  TRY(reduce_known_axes(c->node, infer_in(c, 1), &axes, &known));
   if (!known) {
     dim unknown[MAX_RANK];
     for (int d = 0; d < x->rank; ++d) unknown[d] = DIM_UNKNOWN;
@@ -53,7 +20,7 @@ static status reduce_infer(infer_ctx *c) {
   }
   bool reduced[MAX_RANK];
   dim dims[MAX_RANK];
-  TRY(mark(&axes, x->rank, attr_int_or(c->node, "noop_with_empty_axes", 0), reduced));
+  TRY(reduce_mark(&axes, x->rank, attr_int_or(c->node, "noop_with_empty_axes", 0), reduced));
   fact_set_shape(c->out[0], reduced_shape(x->rank, x->dims, reduced, keepdims, dims), dims);
   return OK;
 }
@@ -64,7 +31,7 @@ static status reduce_prepare(prepare_ctx *c, void **out_params) {
   p->op = op_of(c->op);
   p->keepdims = attr_int_or(c->node, "keepdims", 1);
   p->noop = attr_int_or(c->node, "noop_with_empty_axes", 0);
-  return known_axes(c->node, c->in_count > 1 ? c->in[1] : NULL, &p->axes, &p->axes_known);
+  return reduce_known_axes(c->node, c->in_count > 1 ? c->in[1] : NULL, &p->axes, &p->axes_known);
 }
 
 /* ---- One block [outer, n, inner] ------------------------------------------------------------------------------------------------- */
@@ -82,21 +49,6 @@ enum { ELEMENTS_PER_THREAD = 1 << 15 };
 static void run_block(int threads, const block *b) {
   int64_t each = b->n * b->inner > 0 ? b->n * b->inner : 1, grain = ELEMENTS_PER_THREAD / each;
   parallel_for(threads, b->outer, grain > 0 ? grain : 1, run_range, (void *)(uintptr_t)b);
-}
-
-/* Neighbouring dims of one sort merge. Returns the number of groups; group g is reduced if (g & 1) equals *first_reduced. */
-static int merge(int rank, const int64_t *dims, const bool *reduced, int64_t *groups, bool *is_reduced) {
-  int count = 0;
-  for (int d = 0; d < rank; ++d) {
-    if (dims[d] == 1) continue;
-    if (count && is_reduced[count - 1] == reduced[d]) {
-      groups[count - 1] *= dims[d];
-    } else {
-      groups[count] = dims[d];
-      is_reduced[count++] = reduced[d];
-    }
-  }
-  return count;
 }
 
 /* Reduced groups that are not neighbours: the data is rearranged so that they are, once. */
@@ -126,7 +78,7 @@ static status gather_groups(kernel_ctx *k, int count, const int64_t *groups, con
 static status find_block(kernel_ctx *k, const tensor *x, const bool *reduced, block *b) {
   int64_t groups[MAX_RANK];
   bool is_reduced[MAX_RANK];
-  int count = merge(x->rank, x->dims, reduced, groups, is_reduced), reduced_count = 0, which = 0;
+  int count = reduce_merge(x->rank, x->dims, reduced, groups, is_reduced), reduced_count = 0, which = 0;
   for (int g = 0; g < count; ++g)
     if (is_reduced[g]) {
       ++reduced_count;
@@ -140,12 +92,6 @@ static status find_block(kernel_ctx *k, const tensor *x, const bool *reduced, bl
   return OK;
 }
 
-static status run_axes(kernel_ctx *k, integers *axes, const reduce_params *p) {
-  if (p->axes_known) *axes = p->axes;
-  else TRY(integers_from_tensor(k->in[1], "axes", axes));
-  return OK;
-}
-
 static status reduce_run(kernel_ctx *k) {
   const reduce_params *p = k->params;
   tensor in_copy, out_copy, *out, *work;
@@ -153,8 +99,8 @@ static status reduce_run(kernel_ctx *k) {
   integers axes = {0};
   bool reduced[MAX_RANK];
   int64_t dims[MAX_RANK];
-  TRY(run_axes(k, &axes, p));
-  TRY(mark(&axes, k->in[0]->rank, p->noop, reduced));
+  TRY(reduce_axes(p, kernel_in(k, 1), &axes));
+  TRY(reduce_mark(&axes, k->in[0]->rank, p->noop, reduced));
   TRY(kernel_output(k, 0, reduced_shape(k->in[0]->rank, k->in[0]->dims, reduced, p->keepdims, dims), dims, &out));
   if (!out || !out->count) return OK;
   TRY(float_input(k, 0, &in_copy, &x));

@@ -118,13 +118,13 @@ static status group_launch(kernel_ctx *k, stream *on) {
   return launch_rows(k, &a, on);
 }
 
-#define LAYER(name, of_domain) {.op = name, .domain = of_domain, .since = 1, .types = TS_FLOAT, .supports = of_one_type, .launch = layer_launch}
+#define LAYER(name, of_domain, first) {.op = name, .domain = of_domain, .since = first, .types = TS_FLOAT, .supports = of_one_type, .launch = layer_launch}
 #define SKIP(name) \
   {.op = name, .domain = "com.microsoft", .since = 1, .types = TS(FLOAT) | TS_HALF, .supports = of_one_type, .launch = skip_launch}
 
 KERNEL_FAMILY(norm) = {
-  LAYER("LayerNormalization", NULL), LAYER("SimplifiedLayerNormalization", NULL), LAYER("SimplifiedLayerNormalization", "com.microsoft"),
-  LAYER("RMSNormalization", NULL),
+  LAYER("LayerNormalization", NULL, 1), LAYER("SimplifiedLayerNormalization", NULL, 1), LAYER("SimplifiedLayerNormalization", "com.microsoft", 1),
+  LAYER("RMSNormalization", NULL, 23),
   SKIP("SkipLayerNormalization"), SKIP("SkipSimplifiedLayerNormalization"),
   {.op = "InstanceNormalization", .since = 1, .types = TS_FLOAT, .launch = group_launch, .data = ""},
   {.op = "GroupNormalization", .since = 18, .types = TS_FLOAT, .launch = group_launch},
