@@ -22,36 +22,38 @@ MULTIVERSION static void NAME(gather_row_two)(const T *restrict x, const int64_t
   for (int64_t j = 0; j < n; ++j) y[j] = (T)weight[j] * x[index[j]] + (T)weight[n + j] * x[index[n + j]];
 }
 
-typedef struct NAME(pass) { const resize_axis *a; int64_t inner; const T *x; T *y; } NAME(pass);
+typedef struct NAME(pass) { const resize_axis *a; const resize_taps *taps; int64_t inner; const T *x; T *y; } NAME(pass);
 
 static void NAME(pass_rows)(void *context, int64_t begin, int64_t end) {
   const NAME(pass) *p = context;
   const resize_axis *a = p->a;
+  const resize_taps *by = p->taps;
   int64_t n = p->inner;
   for (int64_t row = begin; row < end; ++row) {
     int64_t j = row % a->out;
     const T *x = p->x + row / a->out * a->in * n;
     T *y = p->y + row * n;
-    if (a->taps == 2) {
-      NAME(weigh_two)(x + a->index[j] * n, x + a->index[a->out + j] * n, (T)a->weight[j], (T)a->weight[a->out + j], y, n);
+    if (by->count == 2) {
+      NAME(weigh_two)(x + by->index[j] * n, x + by->index[a->out + j] * n, (T)by->weight[j], (T)by->weight[a->out + j], y, n);
       continue;
     }
-    for (int t = 0; t < a->taps; ++t) NAME(weigh)(x + a->index[t * a->out + j] * n, (T)a->weight[t * a->out + j], y, n, t == 0);
+    for (int t = 0; t < by->count; ++t) NAME(weigh)(x + by->index[t * a->out + j] * n, (T)by->weight[t * a->out + j], y, n, t == 0);
   }
 }
 
 static void NAME(pass_last)(void *context, int64_t begin, int64_t end) {
   const NAME(pass) *p = context;
   const resize_axis *a = p->a;
+  const resize_taps *by = p->taps;
   for (int64_t row = begin; row < end; ++row) {
-    if (a->taps == 2) NAME(gather_row_two)(p->x + row * a->in, a->index, a->weight, a->out, p->y + row * a->out);
-    else NAME(gather_row)(p->x + row * a->in, a->index, a->weight, a->taps, a->out, p->y + row * a->out);
+    if (by->count == 2) NAME(gather_row_two)(p->x + row * a->in, by->index, by->weight, a->out, p->y + row * a->out);
+    else NAME(gather_row)(p->x + row * a->in, by->index, by->weight, by->count, a->out, p->y + row * a->out);
   }
 }
 
-void NAME(resize_pass)(int threads, const resize_axis *a, int64_t outer, int64_t inner, const T *x, T *y) {
-  NAME(pass) p = {a, inner, x, y};
-  int64_t each = a->taps * (inner == 1 ? a->out : inner);
+void NAME(resize_pass)(int threads, const resize_axis *a, const resize_taps *by, int64_t outer, int64_t inner, const T *x, T *y) {
+  NAME(pass) p = {a, by, inner, x, y};
+  int64_t each = by->count * (inner == 1 ? a->out : inner);
   if (inner == 1) parallel_for(threads, outer, ELEMENTS_PER_THREAD / each + 1, NAME(pass_last), &p);
   else parallel_for(threads, outer * a->out, ELEMENTS_PER_THREAD / each + 1, NAME(pass_rows), &p);
 }

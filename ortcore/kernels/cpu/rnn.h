@@ -6,14 +6,7 @@
 #define ORTCORE_KERNELS_CPU_RNN_H
 
 #include <ortcore/base/dtype.h>
-
-typedef enum rnn_kind { RNN_SIMPLE, RNN_GRU, RNN_LSTM } rnn_kind;
-
-typedef enum rnn_function {
-  RNN_SIGMOID, RNN_TANH, RNN_RELU, RNN_AFFINE, RNN_LEAKY_RELU, RNN_THRESHOLDED_RELU, RNN_SCALED_TANH, RNN_HARD_SIGMOID, RNN_ELU, RNN_SOFTSIGN, RNN_SOFTPLUS
-} rnn_function;
-
-typedef struct rnn_activation { rnn_function function; float alpha, beta; } rnn_activation;
+#include <ortcore/ops/params/rnn.h>
 
 /* Everything of one direction. Pointers are to numbers of the run's type; panels as above. */
 typedef struct rnn_weights {
@@ -25,30 +18,16 @@ typedef struct rnn_weights {
   const void *peepholes;                                   /* LSTM: [3 * hidden] for input, output, forget; NULL: none */
 } rnn_weights;
 
-typedef struct rnn_layer {
-  rnn_kind kind;
-  int64_t gates, hidden, inputs;
-  int directions;
-  bool reverse[2];
-  rnn_activation activations[2][3];
-  float clip;                                              /* 0: none */
-  bool input_forget, linear_before_reset;
-  bool quantise;                                           /* inputs and states are rounded to 8 bits before each product */
-  rnn_weights weights[2];
-} rnn_layer;
-
-/* The tensors of one run. Sequences of `steps` for `batch` rows; strides in elements. */
+/* The tensors of one run. */
 typedef struct rnn_run {
   const rnn_layer *layer;
-  int64_t steps, batch;
-  const void *x;                                           /* rows of `inputs` numbers */
-  int64_t x_step, x_row;                                   /* in rows */
+  const rnn_weights *weights;                              /* of each direction */
+  rnn_shape shape;
+  const void *x;
   void *y;                                                 /* NULL: not wanted */
-  int64_t y_step, y_row, y_direction;
-  const int32_t *lengths;                                  /* NULL: all are `steps` */
+  const int32_t *lengths;                                  /* NULL: all sequences have all steps */
   const void *initial_h, *initial_c;                       /* NULL: zeros */
   void *last_h, *last_c;                                   /* never NULL (last_c only for LSTM); the states live here */
-  int64_t state_row, state_direction;
 } rnn_run;
 
 static inline int64_t rnn_padded(int64_t columns) { return (columns + 63) / 64 * 64; }

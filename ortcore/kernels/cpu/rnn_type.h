@@ -109,9 +109,9 @@ MULTIVERSION static void NAME(round_to_bytes)(const T *restrict x, T *restrict y
 
 /* ---- Cells: x is the projected input (changed), z the product of the state ------------------------------------------------------------- */
 
-static void NAME(lstm_cell)(const rnn_layer *l, int d, T *restrict x, const T *restrict z, T *restrict h, T *restrict c) {
+static void NAME(lstm_cell)(const rnn_layer *l, const rnn_weights *w, int d, T *restrict x, const T *restrict z, T *restrict h, T *restrict c) {
   const rnn_activation *a = l->activations[d];
-  const T *peepholes = l->weights[d].peepholes;
+  const T *peepholes = w->peepholes;
   int64_t n = l->hidden;
   T *input = x, *output = x + n, *forget = x + 2 * n, *fresh = x + 3 * n, clip = l->clip;
   NAME(add)(z, x, 4 * n);
@@ -142,11 +142,11 @@ static void NAME(gru_gates)(const rnn_layer *l, int d, T *restrict x, const T *r
   else NAME(product_of)(x + n, h, candidate, n);
 }
 
-static void NAME(gru_cell)(const rnn_layer *l, int d, T *restrict x, T *restrict z, T *restrict h) {
+static void NAME(gru_cell)(const rnn_layer *l, const rnn_weights *w, int d, T *restrict x, T *restrict z, T *restrict h) {
   int64_t n = l->hidden;
   T *update = x, *reset = x + n, *fresh = x + 2 * n;
   if (l->linear_before_reset) {
-    if (l->weights[d].candidate_bias) NAME(add)(l->weights[d].candidate_bias, z, n);
+    if (w->candidate_bias) NAME(add)(w->candidate_bias, z, n);
     NAME(add_product)(reset, z, fresh, n);
   } else {
     NAME(add)(z, fresh, n);
@@ -173,34 +173,35 @@ static void NAME(multiply_state)(const NAME(sequence) *s, const T *state, int64_
 static void NAME(run_rows)(const NAME(sequence) *s, int d, int64_t begin, int64_t end) {
   const rnn_run *r = s->run;
   const rnn_layer *l = r->layer;
+  const rnn_weights *w = &r->weights[d];
   int64_t n = l->hidden, rows = end - begin;
-  T *h = (T *)r->last_h + d * r->state_direction + begin * r->state_row, *c = r->last_c ? (T *)r->last_c + d * r->state_direction + begin * r->state_row : NULL;
-  T *projected = s->projected + d * r->steps * r->batch * s->width, *product = s->product + (d * r->batch + begin) * s->width;
-  T *candidate = s->candidate + (d * r->batch + begin) * n, *rounded = s->state + (d * r->batch + begin) * n;
+  T *h = (T *)r->last_h + d * r->shape.state_direction + begin * r->shape.state_row, *c = r->last_c ? (T *)r->last_c + d * r->shape.state_direction + begin * r->shape.state_row : NULL;
+  T *projected = s->projected + d * r->shape.steps * r->shape.batch * s->width, *product = s->product + (d * r->shape.batch + begin) * s->width;
+  T *candidate = s->candidate + (d * r->shape.batch + begin) * n, *rounded = s->state + (d * r->shape.batch + begin) * n;
   int64_t recurrent_columns = l->kind == RNN_GRU ? 2 * n : l->gates * n;
-  for (int64_t step = 0; step < r->steps; ++step) {
+  for (int64_t step = 0; step < r->shape.steps; ++step) {
     const T *state = h;
-    int64_t stride = r->state_row;
+    int64_t stride = r->shape.state_row;
     if (l->quantise) {
       for (int64_t b = 0; b < rows; ++b) memcpy(rounded + b * n, h + b * stride, (size_t)n * sizeof(T));
       NAME(round_to_bytes)(rounded, candidate, rows * n);
       state = candidate;
       stride = n;
     }
-    NAME(multiply_state)(s, state, stride, rows, l->weights[d].state, recurrent_columns, product);
+    NAME(multiply_state)(s, state, stride, rows, w->state, recurrent_columns, product);
     for (int pass = 0; pass < (l->kind == RNN_GRU ? 2 : 1); ++pass) {
-      if (pass == 1) NAME(multiply_state)(s, candidate, n, rows, l->weights[d].candidate, n, product);
+      if (pass == 1) NAME(multiply_state)(s, candidate, n, rows, w->candidate, n, product);
       for (int64_t b = 0; b < rows; ++b) {
-        int64_t length = r->lengths ? r->lengths[begin + b] : r->steps, t = l->reverse[d] ? length - 1 - step : step;
-        T *row_h = h + b * r->state_row, *z = product + b * s->width;
+        int64_t length = r->lengths ? r->lengths[begin + b] : r->shape.steps, t = l->reverse[d] ? length - 1 - step : step;
+        T *row_h = h + b * r->shape.state_row, *z = product + b * s->width;
         if (step >= length) continue;
-        T *x = projected + (t * r->x_step + (begin + b) * r->x_row) * s->width;
-        if (l->kind == RNN_LSTM) NAME(lstm_cell)(l, d, x, z, row_h, c + b * r->state_row);
+        T *x = projected + (t * r->shape.x_step + (begin + b) * r->shape.x_row) * s->width;
+        if (l->kind == RNN_LSTM) NAME(lstm_cell)(l, w, d, x, z, row_h, c + b * r->shape.state_row);
         else if (l->kind == RNN_SIMPLE) NAME(simple_cell)(l, d, x, z, row_h);
         else if (pass == 0) NAME(gru_gates)(l, d, x, z, row_h, candidate + b * n);
-        else NAME(gru_cell)(l, d, x, z, row_h);
+        else NAME(gru_cell)(l, w, d, x, z, row_h);
         if (r->y && (l->kind != RNN_GRU || pass == 1))
-          memcpy((T *)r->y + t * r->y_step + (begin + b) * r->y_row + d * r->y_direction, row_h, (size_t)n * sizeof(T));
+          memcpy((T *)r->y + t * r->shape.y_step + (begin + b) * r->shape.y_row + d * r->shape.y_direction, row_h, (size_t)n * sizeof(T));
       }
     }
   }
@@ -210,7 +211,7 @@ static void NAME(run_rows)(const NAME(sequence) *s, int d, int64_t begin, int64_
 static void NAME(run_tasks)(void *context, int64_t begin, int64_t end) {
   const NAME(sequence) *s = context;
   for (int64_t i = begin; i < end; ++i) {
-    int64_t part = i % s->parts, batch = s->run->batch;
+    int64_t part = i % s->parts, batch = s->run->shape.batch;
     NAME(run_rows)(s, (int)(i / s->parts), batch * part / s->parts, batch * (part + 1) / s->parts);
   }
 }
@@ -218,41 +219,41 @@ static void NAME(run_tasks)(void *context, int64_t begin, int64_t end) {
 /* All steps' inputs times the input weights, with the bias. */
 static void NAME(project)(const rnn_run *r, int threads, int64_t width, T *projected, T *rounded) {
   const rnn_layer *l = r->layer;
-  int64_t rows = r->steps * r->batch, columns = l->gates * l->hidden;
+  int64_t rows = r->shape.steps * r->shape.batch, columns = l->gates * l->hidden;
   const T *x = r->x;
   if (l->quantise) {
     NAME(round_to_bytes)(x, rounded, rows * l->inputs);
     x = rounded;
   }
   for (int d = 0; d < l->directions; ++d, projected += rows * width) {
-    NAME(multiply)(threads, (NAME(product)){x, l->inputs, rows, l->weights[d].input, l->inputs, columns, projected, width});
-    for (int64_t row = 0; l->weights[d].bias && row < rows; ++row) NAME(add)(l->weights[d].bias, projected + row * width, columns);
+    NAME(multiply)(threads, (NAME(product)){x, l->inputs, rows, r->weights[d].input, l->inputs, columns, projected, width});
+    for (int64_t row = 0; r->weights[d].bias && row < rows; ++row) NAME(add)(r->weights[d].bias, projected + row * width, columns);
   }
 }
 
 /* Copies the initial states to where the states live, and clears what no step will write. */
 static void NAME(begin_states)(const rnn_run *r) {
   const rnn_layer *l = r->layer;
-  size_t bytes = (size_t)(l->directions * r->batch * l->hidden) * sizeof(T);
+  size_t bytes = (size_t)(l->directions * r->shape.batch * l->hidden) * sizeof(T);
   if (r->initial_h) memcpy(r->last_h, r->initial_h, bytes);
   else memset(r->last_h, 0, bytes);
   if (r->last_c && r->initial_c) memcpy(r->last_c, r->initial_c, bytes);
   else if (r->last_c) memset(r->last_c, 0, bytes);
-  if (r->y && r->lengths) memset(r->y, 0, bytes * (size_t)r->steps);
+  if (r->y && r->lengths) memset(r->y, 0, bytes * (size_t)r->shape.steps);
 }
 
 void NAME(rnn_run)(const rnn_run *r, int threads, T *scratch) {
   const rnn_layer *l = r->layer;
-  int64_t rows = l->directions * r->batch, width = rnn_padded(l->gates * l->hidden);
+  int64_t rows = l->directions * r->shape.batch, width = rnn_padded(l->gates * l->hidden);
   NAME(begin_states)(r);
-  if (!r->steps || !r->batch || !l->hidden) return;
+  if (!r->shape.steps || !r->shape.batch || !l->hidden) return;
   NAME(sequence) s = {.run = r, .projected = scratch, .width = width};
-  s.product = s.projected + rows * r->steps * width;
+  s.product = s.projected + rows * r->shape.steps * width;
   s.candidate = s.product + rows * width;
   s.state = s.candidate + rows * l->hidden;
   NAME(project)(r, threads, width, s.projected, s.state + rows * l->hidden);
   /* Sequences are independent: a thread takes a direction, or some of its rows. What remains of the threads shares the panels of a step. */
-  s.parts = l->quantise || threads <= l->directions ? 1 : threads / l->directions < r->batch ? threads / l->directions : r->batch;
+  s.parts = l->quantise || threads <= l->directions ? 1 : threads / l->directions < r->shape.batch ? threads / l->directions : r->shape.batch;
   s.threads = threads >= 2 * l->directions * s.parts ? threads / (int)(l->directions * s.parts) : 1;
   if (l->directions * s.parts == 1) NAME(run_tasks)(&s, 0, 1);
   else parallel_for(threads, l->directions * s.parts, 1, NAME(run_tasks), &s);

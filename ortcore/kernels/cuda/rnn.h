@@ -1,0 +1,31 @@
+/* Recurrent layers on a GPU, for C. */
+#ifndef ORTCORE_KERNELS_CUDA_RNN_H
+#define ORTCORE_KERNELS_CUDA_RNN_H
+
+#include <ortcore/base/dtype.h>
+#include <ortcore/ops/params/rnn.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One run. Weights and biases lie as the operator's inputs R, B and P do; absent inputs and outputs that nobody wants are NULL. */
+typedef struct cuda_rnn {
+  const rnn_layer *layer;
+  const rnn_shape *shape;
+  dtype type;
+  const void *projected;                                   /* X times W with the input biases: [directions][steps * batch, as in X][gates * hidden] */
+  const void *r, *b, *peepholes, *initial_h, *initial_c;
+  const int32_t *lengths;                                  /* in host memory, read before cuda_rnn_run returns; within 0 and the steps */
+  void *y, *last_h, *last_c;
+} cuda_rnn;
+
+/* Device memory that a run of so many sequences needs, 256-byte aligned. */
+size_t cuda_rnn_scratch_bytes(const rnn_layer *layer, int64_t batch, dtype type);
+/* Returns a cudaError_t. */
+int cuda_rnn_run(const cuda_rnn *run, void *scratch, void *stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
