@@ -15,20 +15,9 @@
 #ifndef ORTCORE_KERNELS_CUDA_PRODUCT_SIDE_CUH
 #define ORTCORE_KERNELS_CUDA_PRODUCT_SIDE_CUH
 
-#include "common.cuh"
+#include "ptx.cuh"
 
 namespace ortcore {
-
-/* From global to shared memory. Of the 16, 8 or 4 bytes only `bytes` are read; the others become zero. */
-ON_GPU void copy_16(void *to, const void *from, int bytes) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(static_cast<uint32_t>(__cvta_generic_to_shared(to))), "l"(from), "r"(bytes) : "memory");
-}
-template <int size> ON_GPU void copy_element(void *to, const void *from, int bytes) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(static_cast<uint32_t>(__cvta_generic_to_shared(to))), "l"(from), "r"(bytes), "n"(size) : "memory");
-}
-ON_GPU void copies_close() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-/* Waits until at most `pending` of the groups closed by this thread are under way. */
-template <int pending> ON_GPU void copies_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory"); }
 
 /* One element, or zero: `from` is read only if it is `there`. */
 template <class T, class E> ON_GPU void move_element(E *to, const T *from, bool there) {
