@@ -2,8 +2,10 @@
 #ifndef ORTCORE_BASE_UTF8_H
 #define ORTCORE_BASE_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define UTF8_INVALID 0xfffdu
 
@@ -22,6 +24,16 @@ static inline size_t utf8_decode(const char *text, size_t bytes, uint32_t *out) 
   if ((n == 3 && (c < 0x800 || (c >= 0xd800 && c < 0xe000))) || (n == 4 && (c < 0x10000 || c > 0x10ffff))) return 1;
   *out = c;
   return n;
+}
+
+/* All of a text that ends with a 0 byte is UTF-8. */
+static inline bool utf8_is_valid(const char *text) {
+  for (size_t left = strlen(text), n; left; text += n, left -= n) {
+    uint32_t c;
+    n = utf8_decode(text, left, &c);
+    if (c == UTF8_INVALID && n == 1) return false;
+  }
+  return true;
 }
 
 /* Writes 1 to 4 bytes and returns how many. */

@@ -54,6 +54,7 @@ typedef struct value {
   int32_t producer;                                         /* node index, or -1 */
   bool is_input, is_output, is_initializer, is_capture;
   bool on_device;                                           /* it lies in the memory of the session's device, not of the host (plan/placement.h) */
+  uint32_t assumed;                                         /* bit d: only the model says that dim d is fixed, inference does not; all bits: nor the rank */
   bool is_disputed;                                         /* inference contradicts the declared shape: dims that differ count as unknown */
   buffer *memory;                                           /* constants: what fact.value->data lies in (retained by the model) */
   const tensor *default_value;                              /* overridable initializers (inputs too): their fact has no value */

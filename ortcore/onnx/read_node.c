@@ -1,4 +1,5 @@
 /* NodeProto. Operators are found later: what a name means to the operator registry is not the file format's concern. */
+#include <ortcore/base/utf8.h>
 #include <ortcore/onnx/reader.h>
 #include <string.h>
 
@@ -64,6 +65,8 @@ status read_node(reader *r, scope *s, wire w) {
     const char **into = f.number == N_NAME ? &n.name : f.number == N_OP ? &n.op_type : f.number == N_DOMAIN ? &n.domain
                         : f.number == N_OVERLOAD ? &overload : NULL;
     if (into && !(*into = wire_text(r->m->memory, &f))) return status_out_of_memory();
+    /* Names travel through APIs that take UTF-8 only. */
+    if (into && !utf8_is_valid(*into)) return ERROR(INVALID_PROTOBUF, "the name, operator or domain of a node is not valid UTF-8: the model is damaged");
   }
   if (!strcmp(n.domain, "ai.onnx")) n.domain = "";
   if (*s->prefix && *n.name && !(n.name = zone_printf(r->m->memory, "%s/%s", s->prefix, n.name))) return status_out_of_memory();

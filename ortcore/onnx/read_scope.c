@@ -1,5 +1,6 @@
 /* Names and what they stand for while a graph or a function's body is read. */
 #include <ortcore/base/mem.h>
+#include <ortcore/base/utf8.h>
 #include <ortcore/onnx/reader.h>
 #include <string.h>
 
@@ -25,20 +26,10 @@ void scope_deinit(scope *s) {
   mem_free(s->captures);
 }
 
-/* Names travel through APIs that take UTF-8 only. Continuation bytes must follow a lead byte in the right number; that is all that is asked. */
-static bool is_utf8(const char *text) {
-  for (const unsigned char *c = (const unsigned char *)text; *c;) {
-    int more = *c < 0x80 ? 0 : *c >> 5 == 6 ? 1 : *c >> 4 == 14 ? 2 : *c >> 3 == 30 ? 3 : -1;
-    if (more < 0) return false;
-    for (++c; more; --more, ++c)
-      if (*c >> 6 != 2) return false;
-  }
-  return true;
-}
-
 status scope_define(scope *s, const char *name, int32_t *out_id) {
   int64_t present;
-  if (!is_utf8(name)) return ERROR(INVALID_PROTOBUF, "a value's name is not valid UTF-8: the model is damaged");
+  /* Names travel through APIs that take UTF-8 only. */
+  if (!utf8_is_valid(name)) return ERROR(INVALID_PROTOBUF, "a value's name is not valid UTF-8: the model is damaged");
   if (strmap_get(&s->names, name, &present)) return ERROR(FAIL, "the name '%s' is given to two values; each must be computed once", name);
   const char *full = *s->prefix ? zone_printf(s->g->memory, "%s/%s", s->prefix, name) : name;
   if (!full) return status_out_of_memory();

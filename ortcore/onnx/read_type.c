@@ -1,4 +1,5 @@
 /* TypeProto and ValueInfoProto to facts. */
+#include <ortcore/base/utf8.h>
 #include <ortcore/onnx/reader.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@ static status read_dim(reader *r, wire w, dim *out) {
     if (f.number == 2 && f.bytes) {
       char *name = wire_text(r->m->memory, &f);
       if (!name) return status_out_of_memory();
+      if (!utf8_is_valid(name)) return ERROR(INVALID_PROTOBUF, "a dim's name is not valid UTF-8: the model is damaged");
       *out = model_symbol(r->m, name);
     }
   }

@@ -46,9 +46,11 @@ static void warn_of_shape(value *v, const fact *inferred) {
 /* A number contradicts another number. An unknown dim takes what is declared; so does a symbol of an output, since it is what users see. */
 static void merge_shape(value *v, fact *inferred) {
   const fact *declared = v->declared;
+  v->assumed = 0;
   if (declared->rank < 0) return;
   if (inferred->rank < 0) {
     fact_copy_shape(inferred, declared);
+    v->assumed = UINT32_MAX;
     return;
   }
   bool agrees = declared->rank == inferred->rank;
@@ -61,6 +63,7 @@ static void merge_shape(value *v, fact *inferred) {
       if (declared->rank != inferred->rank || (dim_known(said) && said != *found)) *found = DIM_UNKNOWN;
     } else if (said != DIM_UNKNOWN && (v->is_output || *found == DIM_UNKNOWN)) {
       *found = said;
+      v->assumed |= 1u << d;
     }
   }
 }

@@ -127,6 +127,7 @@ static status check_output(const ortc_session *s, const session_io *io, const bo
   if (how->value->view.type != io->declared.type)
     return ERROR(INVALID_ARGUMENT, "Unexpected output data type for '%s'. Actual: (tensor(%s)) , expected: (%s); bind a buffer of that type", name,
                  dtype_name(how->value->view.type), io->info.type);
+  TRY(session_check_output(io, &how->value->view));
   return check_weights(s, name, how);
 }
 

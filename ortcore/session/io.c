@@ -27,6 +27,7 @@ static status fill(ortc_session *s, session_io *io, const value *v, const char *
   zone *memory = s->model->memory;
   const fact *f = &v->fact;
   io->declared = *f;
+  io->assumed = v->assumed;
   io->index = index;
   io->info = (ortc_io_info){.name = name, .type = type_text(memory, f), .element_type = f->kind == KIND_MAP || f->key ? ORTC_UNDEFINED : f->type,
                             .is_tensor = f->kind == KIND_TENSOR && !f->optional, .is_optional = f->optional,
@@ -139,6 +140,19 @@ static status check_tensor(const session_io *io, const tensor *t) {
     return ERROR(INVALID_ARGUMENT, "Got invalid dimensions for input: %s for the following indices%s\n Please fix either the inputs/outputs or the model.", io->info.name, text);
   }
   return OK;
+}
+
+/* Models declare wrong dims of outputs now and then: only what inference proves is held against a buffer. A rank of 0 may mean "any" there, too. */
+status session_check_output(const session_io *io, const tensor *t) {
+  const fact *want = &io->declared;
+  if (want->rank <= 0 || io->assumed == UINT32_MAX) return OK;
+  bool fits = t->rank == want->rank;
+  for (int d = 0; fits && d < want->rank; ++d) fits = !dim_known(want->dims[d]) || io->assumed >> d & 1 || t->dims[d] == want->dims[d];
+  if (fits) return OK;
+  char bound[DIMS_TEXT], computed[DIMS_TEXT];
+  return ERROR(INVALID_ARGUMENT, "output '%s' is bound to a buffer of shape %s, but the model computes shape %s; bind a buffer of that shape, or bind the "
+               "output by device to let ortcore allocate it", io->info.name, dims_format(bound, sizeof bound, t->rank, t->dims),
+               dims_format(computed, sizeof computed, want->rank, io->info.dims));
 }
 
 static status wrong_kind(const session_io *io, const ortc_value *v) {

@@ -8,7 +8,8 @@
 /* A named input or output, and where it stands in the main graph's inputs or outputs. */
 typedef struct session_io {
   ortc_io_info info;
-  fact declared;                                            /* inputs: what is checked */
+  fact declared;                                            /* what is checked */
+  uint32_t assumed;                                         /* outputs: dims that are declared but not proved, as in value.assumed; they are not checked */
   int32_t index;
   const tensor *default_value;                              /* overridable initializers */
 } session_io;
@@ -46,6 +47,7 @@ status session_find_input(const ortc_session *s, const char *name, const session
 status session_find_output(const ortc_session *s, const char *name, const session_io **out) MUST_CHECK;
 /* Kind, dtype, rank and fixed dims of a value for an input. */
 status session_check_input(const ortc_session *s, const session_io *io, const ortc_value *value) MUST_CHECK;
+status session_check_output(const session_io *io, const tensor *buffer) MUST_CHECK;      /* its rank and dims, as far as the model fixes them */
 /* Symbols mean one number in all inputs of a run. */
 status session_check_symbols(const ortc_session *s, const feed *feeds) MUST_CHECK;
 

@@ -19,6 +19,6 @@ cdef ortc_status *copy_into(const ortc_value *source, ortc_value *destination) n
 cdef ortc_value *clone(const ortc_value *source) except NULL
 # A strided tensor is copied and counted, or refused if `copied` is NULL.
 cdef ortc_value *tensor_of_dlpack(object source, int64_t *copied) except NULL
-# A tensor that a run may write into: over the memory of `memory` itself, writable.
-cdef ortc_value *writable_tensor_of(object memory) except NULL
+# A tensor that a run may write into: over the memory of `memory` itself, writable. Errors begin with `whose`.
+cdef ortc_value *writable_tensor_of(object memory, str whose) except NULL
 cdef object dlpack_capsule(ortc_value *tensor, bint versioned)

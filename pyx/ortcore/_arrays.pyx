@@ -12,7 +12,7 @@ from ortcore._errors cimport check
 from ortcore._owners cimport hold, owner_release, owners_enter, owners_leave, release_value
 
 from ortcore._element_types import element_type, element_type_of_dtype, numpy_dtype
-from ortcore._errors import InvalidType
+from ortcore._errors import InvalidArgument, InvalidType
 
 cdef extern from "Python.h":
     int get_buffer "PyObject_GetBuffer" (object source, Py_buffer *view, int flags)      # an error is set on -1
@@ -333,17 +333,34 @@ cdef ortc_value *tensor_of_dlpack(object source, int64_t *copied) except NULL:
     return value
 
 
-cdef ortc_value *writable_tensor_of(object memory) except NULL:
+cdef ortc_value *writable_tensor_of(object memory, str whose) except NULL:
     cdef int64_t copied = 0
     cdef ortc_value *value
-    if hasattr(memory, "__dlpack__") and not isinstance(memory, ndarray):
-        value = tensor_of_dlpack(memory, NULL)
-    else:
-        value = tensor_of(memory, &copied)
+    try:
+        if hasattr(memory, "__dlpack__") and not isinstance(memory, ndarray):
+            value = tensor_of_dlpack(memory, NULL)
+        else:
+            value = tensor_of(memory, &copied)
+    except InvalidArgument as error:
+        raise InvalidType(f"{whose} cannot be used: {error}") from None
     if copied or ortc_value_is_read_only(value):
         release_value(value)
-        raise InvalidType("memory for an output must be writable, contiguous, in the machine's byte order, and hold types of at least a byte")
+        raise InvalidType(f"{whose} cannot be written into: {why_not_writable(memory)}")
     return value
+
+
+cdef str why_not_writable(object memory):
+    """Which condition for memory that a run writes into does not hold."""
+    cdef int element_type
+    if isinstance(memory, ndarray):
+        element_type = element_type_of_dtype(memory.dtype.newbyteorder("="))
+        if 0 < ortc_element_type_bits(<ortc_element_type>element_type) < 8:
+            return f"elements of dtype {memory.dtype} are packed in a tensor, but take a byte each in an array; let ortcore allocate the output"
+        if not memory.dtype.isnative:
+            return f"its dtype {memory.dtype.str} is not in the machine's byte order"
+        if not memory.flags.c_contiguous:
+            return f"it is strided (shape {memory.shape}, strides {memory.strides}); an output needs C-contiguous memory"
+    return "it is read-only"
 
 
 cdef void release_unused_capsule(object capsule) noexcept:

@@ -45,9 +45,15 @@ cdef ortc_value *value_at(str step, object device_type, object device_id, object
 cdef class Allocator:
     """A callable that makes the memory of an output, the memory that it made last, and what it raised."""
 
+    cdef str output
     cdef object function
     cdef OrtValue memory
     cdef object error
+
+
+cdef bint fits_type(const ortc_value *memory, int element_type) noexcept:
+    """Memory of that type, or bytes."""
+    return ortc_value_get_element_type(memory) in (element_type, ORTC_UINT8, ORTC_INT8)
 
 
 cdef int allocate_output(void *user, const char *name, ortc_element_type type, size_t rank, const int64_t *dims, size_t size, void **out_data) noexcept nogil:
@@ -56,13 +62,21 @@ cdef int allocate_output(void *user, const char *name, ortc_element_type type, s
 
 
 cdef int ask_allocator(Allocator allocator, int type, size_t rank, const int64_t *dims, size_t size, void **out_data) noexcept:
+    cdef OrtValue memory
     try:
-        allocator.memory = wrap(writable_tensor_of(allocator.function(tuple([dims[i] for i in range(rank)]), numpy_dtype(type), size)))
-        if ortc_value_get_bytes(allocator.memory.pointer) < size:
-            raise make_error(2, f"the allocator of an output gave {ortc_value_get_bytes(allocator.memory.pointer)} bytes where {size} are needed")
-        out_data[0] = ortc_value_get_data(allocator.memory.pointer)
+        shape, dtype = tuple([dims[i] for i in range(rank)]), numpy_dtype(type)
+        given = allocator.function(shape, dtype, size)
+        memory = wrap(writable_tensor_of(given, f"what the allocator of output '{allocator.output}' returned"))
+        if not fits_type(memory.pointer, type):
+            raise make_error(2, f"the allocator of output '{allocator.output}' returned memory of {memory.data_type()} where {dtype} is needed; return that, or bytes")
+        if ortc_value_get_bytes(memory.pointer) < size:
+            raise make_error(2, f"the allocator of output '{allocator.output}' returned {ortc_value_get_bytes(memory.pointer)} bytes where shape {shape} of "
+                                f"{dtype} needs {size}")
+        allocator.memory = memory
+        out_data[0] = ortc_value_get_data(memory.pointer)
         return 0
     except BaseException as error:                         # raised when the run has ended
+        error.add_note(f"in the allocator of output '{allocator.output}'")
         allocator.error = error
         return 1
 
@@ -207,7 +221,7 @@ cdef class IOBinding:
         cdef const char *c_name = text_of(name, "an output's name")
         cdef ortc_value *value
         if not isinstance(memory, OrtValue):
-            value = writable_tensor_of(memory)
+            value = writable_tensor_of(memory, f"{OUTPUT}: the memory for output '{name}'")
         elif (<OrtValue>memory)._session is not None and (<OrtValue>memory)._session is not self.session:
             raise ValueError(f"output '{name}' is an OrtValue that another session created; it can be bound to that session only")
         else:
@@ -228,7 +242,7 @@ cdef class IOBinding:
             data, size = <void *>address_of(buffer_ptr), operator.index(capacity)
             status = ortc_binding_bind_output_capacity(self.pointer, c_name, &info, data, size, NULL, NULL)
         else:
-            memory = wrap(writable_tensor_of(capacity))
+            memory = wrap(writable_tensor_of(capacity, f"{OUTPUT}: the capacity for output '{name}'"))
             owner = hold(memory)
             owners_enter()
             status = ortc_binding_bind_output_capacity(self.pointer, c_name, NULL, ortc_value_get_data(memory.pointer),
@@ -245,7 +259,7 @@ cdef class IOBinding:
         cdef void *owner
         if not callable(function):
             raise TypeError(f"allocator must be callable, not {type(function).__name__}")
-        allocator.function = function
+        allocator.output, allocator.function = name, function
         owner = hold(allocator)
         owners_enter()
         status = ortc_binding_bind_output_allocator(self.pointer, c_name, NULL, allocate_output, owner_release, owner)

@@ -29,7 +29,7 @@ cdef extern from "ortcore.h" nogil:
         ORTC_UNDEFINED
         ORTC_FLOAT
         ORTC_INT64
-        ORTC_STRING
+        ORTC_UINT8, ORTC_INT8, ORTC_STRING
         ORTC_ELEMENT_TYPE_COUNT
     const char *ortc_element_type_name(ortc_element_type type)
     int ortc_element_type_bits(ortc_element_type type)

@@ -101,9 +101,9 @@ cdef class NativeSession:
     def metadata(self):
         """The model's metadata as a dict."""
         cdef const ortc_model_metadata *m = ortc_session_get_metadata(self.pointer)
-        custom = {m.custom_keys[i].decode(): m.custom_values[i].decode() for i in range(m.custom_count)}
-        return {"producer_name": m.producer_name.decode(), "graph_name": m.graph_name.decode(), "domain": m.domain.decode(),
-                "description": m.description.decode(), "graph_description": m.graph_description.decode(), "version": m.version,
+        custom = {readable(m.custom_keys[i]): readable(m.custom_values[i]) for i in range(m.custom_count)}
+        return {"producer_name": readable(m.producer_name), "graph_name": readable(m.graph_name), "domain": readable(m.domain),
+                "description": readable(m.description), "graph_description": readable(m.graph_description), "version": m.version,
                 "custom_metadata_map": custom}
 
     def get_providers(self):
@@ -183,7 +183,7 @@ cdef class NativeSession:
     cdef object run_feed(self, object output_names, object input_feed, object run_options, bint as_values):
         """Runs the model on the values of a mapping. `as_values`: the results as OrtValues, otherwise as Python objects."""
         cdef ortc_run_options *options
-        cdef dict feed = input_feed if type(input_feed) is dict else dict(input_feed.items())
+        cdef dict feed = feed_dict(input_feed)
         cdef InputInfo info
         cdef size_t input_count = 0, output_count = self.output_count, i, feed_count = len(feed), seen = 0
         cdef const char **names = self.output_names
@@ -226,7 +226,7 @@ cdef class NativeSession:
                 input_count += 1
                 seen += info.required
             if seen < self.required_count:
-                raise ValueError(f"Required inputs ({self.missing_inputs(feed)}) are missing from input feed ({list(feed)}).")
+                raise ValueError(missing_message(self, feed))
             for i in range(output_count):
                 outputs[i] = NULL
             owners_enter()
@@ -260,6 +260,27 @@ cdef class NativeSession:
             for i in range(done, count):
                 release_value(<ortc_value *>outputs[i])
         return result
+
+
+cdef str missing_message(NativeSession session, dict feed):
+    """Why a feed is not complete."""
+    missing = session.missing_inputs(feed)
+    text = f"Required inputs ({missing}) are missing from input feed ({[name for name in feed if feed[name] is not None]})."
+    nothing = [name for name in missing if name in feed]
+    return f"{text} None was given for {', '.join(map(repr, nothing))}; only optional inputs and initializers may be None." if nothing else text
+
+
+cdef str readable(const char *text):
+    """Text that is only shown: bytes that are not UTF-8 are replaced."""
+    return (<bytes>text).decode("utf-8", "replace")
+
+
+cdef dict feed_dict(object input_feed):
+    if type(input_feed) is dict:
+        return input_feed
+    if not hasattr(input_feed, "items"):
+        raise TypeError(f"input_feed must be a mapping of inputs' names to values, as {{'x': array}}, not {type(input_feed).__name__}")
+    return dict(input_feed.items())
 
 
 cdef dict stats_dict(const ortc_run_stats *s):

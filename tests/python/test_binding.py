@@ -319,29 +319,6 @@ def test_allocators_get_the_final_shape(cpu_session, watch):
     assert not made[1][1]()
 
 
-def test_what_an_allocator_raises_comes_out_of_the_run(cpu_session):
-    session = cpu_session(models.add())
-    binding = session.io_binding()
-    binding["a"], binding["b"] = A, B
-    error = KeyError("no memory today")
-
-    def fails(shape, dtype, size):
-        raise error
-
-    binding["c"] = fails
-    with pytest.raises(KeyError) as info:
-        session.run_with_iobinding(binding)
-    assert info.value is error
-    binding["c"] = lambda shape, dtype, size: np.zeros(1, dtype)
-    with pytest.raises(ValueError, match="24"):
-        session.run_with_iobinding(binding)
-    binding["c"] = None
-    session.run_with_iobinding(binding)
-    assert binding["c"].numpy().tolist() == (A + B).tolist()
-    with pytest.raises(TypeError, match="callable"):
-        binding.bind_output("c", allocator=5)
-
-
 # ---- Runs and results
 
 def test_bindings_of_other_sessions_are_refused(bound, cpu_session):

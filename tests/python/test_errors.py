@@ -62,6 +62,8 @@ def test_names_in_messages(cpu_session):
         session.run(None, {"a": array, "b": array, "zz": array})
     with pytest.raises(ValueError, match=r"Required inputs \(\['b'\]\)"):
         session.run(None, {"a": array})
+    with pytest.raises(ValueError, match=r"Required inputs \(\['b'\]\) are missing from input feed \(\['a'\]\). None was given for 'b'"):
+        session.run(None, {"a": array, "b": None})
     with pytest.raises(ValueError, match=r"tensor\(double\).*tensor\(float\)"):
         session.run(None, {"a": array.astype(float), "b": array})
     with pytest.raises(TypeError, match="input 'a': set cannot be used as a tensor"):

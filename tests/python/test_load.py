@@ -9,6 +9,7 @@ from onnx import helper, numpy_helper
 import ortcore as ort
 from ortcore.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, InvalidGraph, InvalidProtobuf, ModelLoadCanceled, NoSuchFile, NotImplemented
 
+from . import models
 from .small_models import BOOL, FLOAT, IDENTITY, INT64, X, info, load, model, node, run
 
 # ---- Files and bytes
@@ -383,3 +384,21 @@ def test_outputs_that_nobody_names():
     y, z = session.run(None, {"x": X})
     assert y.tolist() == [[2], [2]]
     np.testing.assert_array_equal(z, X[1:])
+
+
+@pytest.mark.parametrize("old, where", [(b"the_node", "node"), (b"the_value", "value"), (b"the_dim", "dim"), (b"the_domain", "node")])
+@pytest.mark.parametrize("bad", [b"\xff\xfe", b"\xc0\x80", b"\xed\xa0\x80", b"\xe2\x82"], ids=["no lead byte", "overlong", "surrogate", "cut"])
+def test_names_are_utf8(old, where, bad):
+    """They go through APIs that take UTF-8 only."""
+    node = helper.make_node("Identity", ["x"], ["the_value"], name="the_node")
+    more = helper.make_node("Twice", ["the_value"], ["y"], domain="the_domain")
+    data = models.model([node, more], [models.value("x", FLOAT, ["the_dim"])], [models.value("y", FLOAT, None)])
+    with pytest.raises(InvalidProtobuf, match=f"{where}.* is not valid UTF-8: the model is damaged"):
+        ort.InferenceSession(data.replace(old, bad.ljust(len(old), b"_")))
+
+
+def test_descriptions_that_are_not_utf8_are_shown_as_far_as_they_go():
+    data = models.model([helper.make_node("Identity", ["x"], ["y"])], [models.value("x", FLOAT, [1])], [models.value("y", FLOAT, [1])],
+                        properties={"key_1": "value_1"}, doc_string="a text")
+    session = ort.InferenceSession(data.replace(b"a text", b"\xff text").replace(b"value_1", b"\xffalue_1"))
+    assert session.get_modelmeta().description == "\ufffd text" and session.get_modelmeta().custom_metadata_map == {"key_1": "\ufffdalue_1"}

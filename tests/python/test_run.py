@@ -48,7 +48,7 @@ def test_bad_arguments(session):
         with pytest.raises(TypeError):
             session.run(names, feed)
     for feeds in ([A, B], None):
-        with pytest.raises(AttributeError):
+        with pytest.raises(TypeError, match="input_feed must be a mapping .* not (list|NoneType)"):
             session.run(None, feeds)
     with pytest.raises(TypeError, match="names of inputs must be str"):
         session.run(None, {**feed, 5: A})
