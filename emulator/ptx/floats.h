@@ -44,14 +44,15 @@ template <rounding R> f32 sum_rounded(f32 a, f32 b) { return narrow<R>(sum_to_od
 template <rounding R> f32 difference_rounded(f32 a, f32 b) { return narrow<R>(sum_to_odd(a, -f64(b))); }
 template <rounding R> f32 product_rounded(f32 a, f32 b) { return narrow<R>(f64(a) * f64(b)); }
 template <rounding R> f32 fma_rounded(f32 a, f32 b, f32 c) { return narrow<R>(sum_to_odd(f64(a) * f64(b), c)); }
-/* Of what is left after a division or a root in f64 the sign is all that a directed rounding needs. */
+/* Of what a division or a root in f64 leaves, its side is all that a directed rounding needs. */
+inline f64 nudged(f64 x, f64 rest) { return rest > 0 ? sum_to_odd(x, 0x1p-1074) : rest < 0 ? sum_to_odd(x, -0x1p-1074) : x; }
 template <rounding R> f32 quotient_rounded(f32 a, f32 b) {
   f64 q = f64(a) / b, rest = __builtin_fma(-q, b, a);
-  return narrow<R>(rest == 0 ? q : sum_to_odd(q, (rest > 0) == (b > 0) ? 0x1p-1074 : -0x1p-1074));
+  return narrow<R>(nudged(q, b > 0 ? rest : -rest));
 }
 template <rounding R> f32 root_rounded(f32 a) {
   f64 root = __builtin_sqrt(f64(a));
-  return narrow<R>(sum_to_odd(root, __builtin_fma(-root, root, a)));
+  return narrow<R>(nudged(root, __builtin_fma(-root, root, a)));
 }
 
 /* --- f32 and f64 --- */
@@ -125,10 +126,23 @@ template <class F, rounding R, class T> F from_integer(T x) {
   return as_f64(bits_of(f64(nearest)) + ((nearest > 0) == !down ? 1 : -1));
 }
 
+/* In f64 rounded to odd. */
+template <class T> f64 integer_to_odd(T x) {
+  f64 inner = from_integer<f64, rounding::rz>(x);
+  return s128(inner) == s128(x) ? inner : as_f64(bits_of(inner) | 1);
+}
+
 /* To an integer type that cannot hold every value of the other. */
 template <class D, class S> D saturated_integer(S x) {
   if (s128(x) < s128(lowest<D>())) return lowest<D>();
   return s128(x) > s128(highest<D>()) ? highest<D>() : D(x);
+}
+
+/* Both saturated to T, b in the lower part; the lower half of `above` goes on top. */
+template <class T> u32 pack_saturated(s32 a, s32 b, u32 above) {
+  using part = unsigned_of<T>;
+  u64 packed = part(saturated_integer<T>(b)) | u32(part(saturated_integer<T>(a))) << bits_of_type<T>;
+  return u32(packed | u64(above) << 2 * bits_of_type<T>);
 }
 
 /* TF32: the mantissa rounded to 10 bits, ties away from zero. */
