@@ -56,7 +56,7 @@ void watch_shared(uint64_t offset, unsigned bytes, access_kind kind, unsigned pl
     shared_byte *b = &shared_bytes[i];
     bool after_write = ordered(b->writer, b->write_interval, b->write_warp_interval) || (atomic && b->atomic);
     if (!after_write) report_race(b, i, true, writes, place);
-    else if (writes && !ordered(b->reader, b->read_interval, b->read_warp_interval) && !(atomic && b->atomic)) report_race(b, i, false, true, place);
+    else if (writes && !ordered(b->reader, b->read_interval, b->read_warp_interval)) report_race(b, i, false, true, place);
     if (writes) {
       b->writer = self;
       b->write_interval = grid.interval;

@@ -12,6 +12,7 @@ from writer import FLOAT_BITS, FunctionWriter, cxx_name
 
 HANDLERS = {**memory.HANDLERS, **control.HANDLERS, **warp.HANDLERS}
 LARGEST_ALIGNMENT = 128                                        # of the window of shared memory
+MOST_LOCAL_BYTES = 128 << 10                                   # half of a thread's stack, see kStackBytes
 
 
 def round_up(number, to):
@@ -106,6 +107,9 @@ class ModuleEmitter:
         else:
             w.param_bases = {v.name: cxx_name(v.name) for v in function.returns + function.params}
         own = []
+        local_bytes = sum(v.bytes for v in function.variables if v.space == "local")
+        if local_bytes > MOST_LOCAL_BYTES:
+            raise PtxError(f"{function.name}: {local_bytes} bytes of local memory; a thread of the emulated GPU has {MOST_LOCAL_BYTES}")
         for v in function.variables:
             if v.space in ("local", "param"):
                 own.append(f"  alignas({max(v.align, 16)}) char {cxx_name(v.name)}[{max(v.bytes, 1)}];")
