@@ -2,7 +2,11 @@
 #include "mathf.h"
 
 #include <ortcore/base/cpu.h>
+#include <ortcore/base/half.h>
+#include <ortcore/base/threads.h>
 #include <math.h>
+
+enum { BLOCK = 512, GRAIN = 1 << 15 };
 
 /* Comparisons are written so that NaN stays NaN. */
 #define APPLY(T, EXP, TANH, ERF) \
@@ -26,3 +30,27 @@
 
 MULTIVERSION void activation_apply_f32(const activation *f, float *x, int64_t n) { APPLY(float, mathf_exp, mathf_tanh, mathf_erf) }
 MULTIVERSION void activation_apply_f64(const activation *f, double *x, int64_t n) { APPLY(double, exp, tanh, erf) }
+
+typedef struct whole { const activation *f; void *x; } whole;
+
+static void apply_f32(void *context, int64_t begin, int64_t end) {
+  const whole *w = context;
+  activation_apply_f32(w->f, (float *)w->x + begin, end - begin);
+}
+
+static void apply_bf16(void *context, int64_t begin, int64_t end) {
+  const whole *w = context;
+  bf16 *x = w->x;
+  float block[BLOCK];
+  for (int64_t i = begin; i < end; i += BLOCK) {
+    int64_t n = end - i < BLOCK ? end - i : BLOCK;
+    for (int64_t j = 0; j < n; ++j) block[j] = bf16_to_f32(x[i + j]);
+    activation_apply_f32(w->f, block, n);
+    for (int64_t j = 0; j < n; ++j) x[i + j] = f32_to_bf16(block[j]);
+  }
+}
+
+void activation_apply_all(const activation *f, dtype type, void *x, int64_t n, int threads) {
+  whole w = {f, x};
+  parallel_for(threads, n, GRAIN, type == ORTC_BFLOAT16 ? apply_bf16 : apply_f32, &w);
+}

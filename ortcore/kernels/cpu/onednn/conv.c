@@ -115,7 +115,7 @@ status dnn_conv_create(const dnn_conv *conv, int threads, dnn **out) {
   if (!attr || describe(c, wanted, attr, &pd) != dnnl_success) pd = NULL;
   if (attr) dnnl_primitive_attr_destroy(attr);
   drop(wanted);
-  if (pd) return dnn_create(pd, given, residual_index, threads, out);
+  if (pd) return dnn_create(pd, given, residual_index, &c->act, c->type, threads, out);
   drop(given);
   return OK;
 }

@@ -42,7 +42,7 @@ status dnn_matmul_create(const dnn_matmul *m, int threads, dnn **out) {
                                                     given[OPERAND_Y], attr) != dnnl_success) pd = NULL;
   if (any) dnnl_memory_desc_destroy(any);
   if (attr) dnnl_primitive_attr_destroy(attr);
-  if (pd) return dnn_create(pd, given, residual_index, threads, out);
+  if (pd) return dnn_create(pd, given, residual_index, &m->act, m->out.type, threads, out);
   drop(given, OPERANDS);
   return OK;
 }

@@ -60,14 +60,17 @@ dnnl_memory_desc_t dnn_desc(const dnn_tensor *t) {
 
 /* ---- Attributes ---------------------------------------------------------------------------------------------------- */
 
+/* oneDNN's maxima and minima turn NaN into a number. A loop of our own over the output, which is in the cache, costs next to nothing. */
+static bool loses_nan(const activation *f) {
+  return f->kind == ACTIVATION_RELU || f->kind == ACTIVATION_CLIP || f->kind == ACTIVATION_HARD_SIGMOID || (f->kind == ACTIVATION_LEAKY_RELU && f->a == 0);
+}
+
 static void append_activation(dnnl_post_ops_t ops, const activation *f) {
   static const dnnl_alg_kind_t algorithms[] = {
-    [ACTIVATION_RELU] = dnnl_eltwise_relu, [ACTIVATION_LEAKY_RELU] = dnnl_eltwise_relu, [ACTIVATION_CLIP] = dnnl_eltwise_clip,
-    [ACTIVATION_SIGMOID] = dnnl_eltwise_logistic, [ACTIVATION_HARD_SWISH] = dnnl_eltwise_hardswish,
-    [ACTIVATION_HARD_SIGMOID] = dnnl_eltwise_hardsigmoid, [ACTIVATION_SILU] = dnnl_eltwise_swish, [ACTIVATION_TANH] = dnnl_eltwise_tanh,
-    [ACTIVATION_GELU] = dnnl_eltwise_gelu_erf, [ACTIVATION_ELU] = dnnl_eltwise_elu};
+    [ACTIVATION_LEAKY_RELU] = dnnl_eltwise_relu, [ACTIVATION_SIGMOID] = dnnl_eltwise_logistic, [ACTIVATION_HARD_SWISH] = dnnl_eltwise_hardswish,
+    [ACTIVATION_SILU] = dnnl_eltwise_swish, [ACTIVATION_TANH] = dnnl_eltwise_tanh, [ACTIVATION_GELU] = dnnl_eltwise_gelu_erf,
+    [ACTIVATION_ELU] = dnnl_eltwise_elu};
   float a = f->a, b = f->b;
-  if (f->kind == ACTIVATION_RELU) a = 0;
   if (f->kind == ACTIVATION_HARD_SWISH) a = 1.0f / 6, b = 0.5f;
   if (f->kind == ACTIVATION_SILU) a = 1;
   dnnl_post_ops_append_eltwise(ops, algorithms[f->kind], a, b);
@@ -85,7 +88,7 @@ dnnl_primitive_attr_t dnn_attributes(float alpha, const activation *act, const_d
   if (alpha != 1) dnnl_post_ops_append_eltwise(ops, dnnl_eltwise_linear, alpha, 0);
   *out_residual_index = dnnl_post_ops_len(ops);
   if (residual) dnnl_post_ops_append_binary(ops, dnnl_binary_add, residual);
-  if (act->kind != ACTIVATION_NONE) append_activation(ops, act);
+  if (act->kind != ACTIVATION_NONE && !loses_nan(act)) append_activation(ops, act);
   bool good = dnnl_primitive_attr_set_post_ops(attr, ops) == dnnl_success && dnnl_primitive_attr_set_scratchpad_mode(attr,
       dnnl_scratchpad_mode_user) == dnnl_success;
   dnnl_post_ops_destroy(ops);
@@ -128,7 +131,18 @@ static bool find_operands(dnn *p, dnnl_primitive_desc_t pd) {
   return true;
 }
 
-status dnn_create(dnnl_primitive_desc_t pd, dnnl_memory_desc_t given[OPERANDS], int residual_post_op, int threads, dnn **out) {
+static int64_t count_elements(const_dnnl_memory_desc_t desc) {
+  int rank = 0;
+  const dnnl_dims_t *dims;
+  int64_t count = 1;
+  dnnl_memory_desc_query(desc, dnnl_query_ndims_s32, &rank);
+  dnnl_memory_desc_query(desc, dnnl_query_dims, &dims);
+  for (int i = 0; i < rank; ++i) count *= (*dims)[i];
+  return count;
+}
+
+status dnn_create(dnnl_primitive_desc_t pd, dnnl_memory_desc_t given[OPERANDS], int residual_post_op, const activation *act, dtype y_type, int threads,
+                  dnn **out) {
   *out = NULL;
   dnn *p = MEM_NEW(dnn);
   for (int i = 0; p && i < OPERANDS; ++i) p->operands[i].given = given[i];
@@ -139,6 +153,9 @@ status dnn_create(dnnl_primitive_desc_t pd, dnnl_memory_desc_t given[OPERANDS], 
   }
   p->threads = threads;
   p->residual_post_op = residual_post_op;
+  if (loses_nan(act)) p->behind = *act;
+  p->y_type = y_type;
+  p->y_count = count_elements(given[OPERAND_Y]);
   bool good = find_operands(p, pd) && dnnl_primitive_create(&p->primitive, pd) == dnnl_success;
   dnnl_primitive_desc_destroy(pd);
   if (good) *out = p;
@@ -227,13 +244,13 @@ static status execute(const dnn *p, arguments *a, char *scratch, void *const dat
 }
 
 status dnn_run(dnn *p, int threads, void *scratch, const void *x, const void *weights, const void *bias, const void *residual, void *y) {
-  (void)threads;
   void *const data[OPERANDS] = {(void *)x, (void *)weights, (void *)bias, (void *)residual, y};
   arguments *a;
   TRY(arguments_take(p, &a));
   threads_set_team(p->threads);
   status failure = execute(p, a, scratch, data);
   arguments_free(atomic_exchange(&p->spare, a));
+  if (!failure && p->behind.kind != ACTIVATION_NONE) activation_apply_all(&p->behind, p->y_type, y, p->y_count, threads);
   return failure;
 }
 

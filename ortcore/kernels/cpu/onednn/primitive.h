@@ -24,6 +24,9 @@ struct dnn {
   dnnl_primitive_t primitive;
   int threads;                                              /* it was made for; it must run with as many */
   operand operands[OPERANDS];
+  activation behind;                                        /* of y, by our own loop when the primitive has run */
+  dtype y_type;
+  int64_t y_count;
   int residual_post_op;                                     /* index among the post-ops */
   size_t scratchpad_bytes, scratch_bytes;
   _Atomic(arguments *) spare;                               /* one set of memory objects, ready for the next run */
@@ -33,10 +36,12 @@ dnnl_engine_t dnn_engine(void);
 status dnn_failure(dnnl_status_t code, const char *doing) MUST_CHECK;
 dnnl_data_type_t dnn_type(dtype type);
 dnnl_memory_desc_t dnn_desc(const dnn_tensor *t);           /* NULL if it cannot be described */
-/* User scratchpad, and the post-ops: scale by alpha, add the residual (NULL: none), activate. NULL on failure. */
+/* User scratchpad, and the post-ops: scale by alpha, add the residual (NULL: none), activate unless dnn_create does it. NULL on failure. */
 dnnl_primitive_attr_t dnn_attributes(float alpha, const activation *act, const_dnnl_memory_desc_t residual, int *out_residual_index);
-/* Makes the primitive and finds what it wants of each operand. Where oneDNN refuses, *out is NULL and the answer OK. Consumes pd and given. */
-status dnn_create(dnnl_primitive_desc_t pd, dnnl_memory_desc_t given[OPERANDS], int residual_post_op, int threads, dnn **out) MUST_CHECK;
+/* Makes the primitive, whose y is dense and of that type, and finds what it wants of each operand. Where oneDNN refuses, *out is NULL and the
+ * answer OK. Consumes pd and given. */
+status dnn_create(dnnl_primitive_desc_t pd, dnnl_memory_desc_t given[OPERANDS], int residual_post_op, const activation *act, dtype y_type, int threads,
+                  dnn **out) MUST_CHECK;
 
 #define TRY_DNN(call, doing) do { dnnl_status_t code_ = (call); if (code_ != dnnl_success) return dnn_failure(code_, doing); } while (0)
 
