@@ -5,7 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if !defined(__x86_64__) || defined(EMULATOR_UCONTEXT)
+/* Where the switch is not written for a processor, the C library's does, which asks the kernel each time. */
+#if !defined(EMULATOR_UCONTEXT) && (defined(__x86_64__) || defined(__aarch64__))
+#define EMULATOR_OWN_SWITCH 1
+#else
 #include <ucontext.h>
 #endif
 
@@ -13,14 +16,14 @@ namespace emulator {
 
 /* A suspended or running flow of control. */
 struct context {
-#if defined(__x86_64__) && !defined(EMULATOR_UCONTEXT)
+#ifdef EMULATOR_OWN_SWITCH
   void *stack_pointer;
 #else
   ucontext_t state;
 #endif
 };
 
-/* Memory for one flow of control, with an inaccessible page below it. */
+/* Memory for one flow of control, with inaccessible memory below it. */
 struct stack {
   char *low;                                               /* of the usable part */
   context start;                                           /* entered by the first switch to it */
@@ -28,7 +31,7 @@ struct stack {
 };
 
 constexpr size_t kStackBytes = 256 << 10;
-constexpr size_t kGuardBytes = 4096;
+constexpr size_t kGuardBytes = 64 << 10;                   /* a page, where pages are largest */
 
 /* NULL: no memory. Stacks are kept for the process's life: what they have touched stays theirs. */
 stack *stack_create();

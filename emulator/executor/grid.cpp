@@ -14,7 +14,6 @@ device_state device;
 namespace {
 
 constexpr uint64_t kDefaultSteps = 1ull << 30;
-constexpr size_t kPage = 4096;
 constexpr size_t kWindow = size_t(1) << 32;                /* as far as a 32-bit shared address reaches */
 constexpr size_t kMostShared = size_t(1) << 20;
 constexpr size_t kSharedAlignment = 128;

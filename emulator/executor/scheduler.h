@@ -45,7 +45,7 @@ void suspend(const char *waits_for, unsigned place);
 void wake(unsigned thread);
 bool order_is_shuffled();
 
-/* Whether an address lies on the running thread's stack, or in the page below it. */
+/* Whether an address lies on the running thread's stack, or in the guard below it. */
 bool on_own_stack(uint64_t address);
 bool in_stack_guard(uint64_t address);
 
