@@ -13,15 +13,6 @@ typedef struct pool_spec {
   int32_t *tables[SPATIAL], *counts[SPATIAL];
 } pool_spec;
 
-/* ONNX's formula rounds down; onnxruntime's pools round towards zero, and models depend on it: a window that is too large by less than a stride
- * has one place. */
-static status read_window(const node *n, int rank, window_attrs *a) {
-  TRY(window_attrs_read(n, rank, a));
-  a->may_hang_over = true;
-  if (a->rank && !a->has_kernel) return ERROR(INVALID_ARGUMENT, "attribute 'kernel_shape' is missing");
-  return OK;
-}
-
 static status pool_infer(infer_ctx *c) {
   bool last = node_is_channels_last(c->node);
   const fact image = image_fact(c->in[0], last), *x = &image;
@@ -29,7 +20,7 @@ static status pool_infer(infer_ctx *c) {
   int rank;
   dim dims[2 + SPATIAL];
   TRY(window_spatial_rank(x, "X", &rank));
-  TRY(read_window(c->node, rank, &a));
+  TRY(window_attrs_pool(c->node, rank, &a));
   if (rank == 0) return OK;
   TRY(window_slide(&a, x->dims + 2, dims + 2, NULL));
   dims[0] = x->dims[0], dims[1] = x->dims[1];
@@ -72,7 +63,7 @@ static status specialise(specialise_ctx *c, pool_spec *s) {
   const tensor image = image_tensor(c->in[0], node_is_channels_last(c->node)), *x = &image;
   window_attrs a;
   bool pads_count = attr_int_or(c->node, "count_include_pad", 0) != 0;
-  TRY(read_window(c->node, x->rank - 2, &a));
+  TRY(window_attrs_pool(c->node, x->rank - 2, &a));
   TRY(window_slide(&a, x->dims + 2, s->out_dims + 2, &s->w));
   s->out_dims[0] = x->dims[0], s->out_dims[1] = x->dims[1];
   for (int i = 0; i < SPATIAL; ++i) {

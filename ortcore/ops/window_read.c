@@ -49,6 +49,15 @@ status window_attrs_read(const node *n, int rank, window_attrs *out) {
   return rank ? read_pads(n, rank, out) : OK;
 }
 
+/* ONNX's formula rounds down; onnxruntime's pools round towards zero, and models depend on it: a window that is too large by less than a stride
+ * has one place. */
+status window_attrs_pool(const node *n, int rank, window_attrs *a) {
+  TRY(window_attrs_read(n, rank, a));
+  a->may_hang_over = true;
+  if (a->rank && !a->has_kernel) return ERROR(INVALID_ARGUMENT, "attribute 'kernel_shape' is missing");
+  return OK;
+}
+
 status window_spatial_rank(const fact *x, const char *input, int *out_rank) {
   *out_rank = 0;
   if (x->rank == RANK_UNKNOWN) return OK;

@@ -18,6 +18,7 @@ typedef struct window_attrs {
 
 /* `rank` is the number of spatial dims, or 0 if unknown. */
 status window_attrs_read(const node *n, int rank, window_attrs *out) MUST_CHECK;
+status window_attrs_pool(const node *n, int rank, window_attrs *out) MUST_CHECK;   /* of a pool, which must say its kernel's shape */
 /* Spatial dims of a fact [N, C, ...]; 0 if the rank is unknown; ranks other than 3 to 5 are refused. */
 status window_spatial_rank(const fact *x, const char *input, int *out_rank) MUST_CHECK;
 /* Kernel dims from a weight's shape (spatial dims first), checked against the attribute. dims of a fact or a tensor. */

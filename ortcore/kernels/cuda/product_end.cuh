@@ -3,23 +3,10 @@
 #ifndef ORTCORE_KERNELS_CUDA_PRODUCT_END_CUH
 #define ORTCORE_KERNELS_CUDA_PRODUCT_END_CUH
 
-#include "common.cuh"
+#include "divide.cuh"
 #include "product.h"
 
 namespace ortcore {
-
-/* n / d by a multiplication, for 0 <= n < 2^31. */
-struct divisor {
-  uint32_t d, multiplier, shift;
-  ON_GPU uint32_t quotient(uint32_t n) const { return (__umulhi(n, multiplier) + n) >> shift; }
-};
-
-inline divisor divide_by(int64_t d) {
-  uint32_t shift = 0;
-  while ((int64_t{1} << shift) < d) ++shift;
-  uint64_t excess = (uint64_t{1} << shift) - static_cast<uint64_t>(d);
-  return {static_cast<uint32_t>(d), static_cast<uint32_t>((excess << 32) / static_cast<uint64_t>(d) + 1), shift};
-}
 
 /* Offsets of one matrix of a batch in each operand. */
 struct batch_place { int64_t a, b, c, bias; };

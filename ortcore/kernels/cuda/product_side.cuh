@@ -3,11 +3,11 @@
  * "Outer" counts rows of A or columns of B, "inner" is the dimension that is summed over. A source says what stands at (outer, inner): a
  * matrix with strides here, an image seen through a window or packed weights elsewhere. A source has
  *
- *   element                  the type in shared memory
+ *   stored, element          the types in memory and in shared memory
  *   spot                     what is worth keeping of one outer index
  *   look(outer)              -> spot
- *   move(spot, inner, entry, to)   brings that element to shared memory; zero where there is none
- *   copy(outer, inner, to)   brings 16 bytes along the direction that is contiguous; only where `vectors` is true
+ *   move(data, spot, inner, entry, to)   brings that element to shared memory; zero where there is none
+ *   copy(data, outer, inner, to)         brings 16 bytes along the direction that is contiguous; only where `vectors` is true
  *   along_inner              do neighbouring threads take neighbouring inner indices?
  *   planned                  does move() want an `entry` about every inner index, made by plan() one tile ahead?
  *
@@ -29,6 +29,7 @@ struct no_entry {};
 
 /* A matrix in memory. E is T, or what a narrow T is widened to. */
 template <class T, class E = T> struct matrix_source {
+  using stored = T;
   using element = E;
   using spot = int;
   using entry = no_entry;
@@ -38,13 +39,13 @@ template <class T, class E = T> struct matrix_source {
   bool vectors, along_inner;
 
   ON_GPU spot look(int outer) const { return outer; }
-  ON_GPU void move(spot outer, int inner, const entry *, E *to) const {
+  ON_GPU void move(const T *from, spot outer, int inner, const entry *, E *to) const {
     bool there = outer < outers && inner < inners;
-    move_element(to, there ? data + static_cast<int64_t>(outer) * outer_stride + static_cast<int64_t>(inner) * inner_stride : data, there);
+    move_element(to, there ? from + static_cast<int64_t>(outer) * outer_stride + static_cast<int64_t>(inner) * inner_stride : from, there);
   }
-  ON_GPU void copy(int outer, int inner, void *to) const {
+  ON_GPU void copy(const T *from, int outer, int inner, void *to) const {
     int left = outer < outers && inner < inners ? (along_inner ? inners - inner : outers - outer) : 0, most = 16 / static_cast<int>(sizeof(T));
-    const T *from = left > 0 ? data + static_cast<int64_t>(outer) * outer_stride + static_cast<int64_t>(inner) * inner_stride : data;
+    if (left > 0) from += static_cast<int64_t>(outer) * outer_stride + static_cast<int64_t>(inner) * inner_stride;
     copy_16(to, from, min(left, most) * static_cast<int>(sizeof(T)));
   }
   ON_GPU void plan(int, entry *) const {}
@@ -60,11 +61,12 @@ template <class SOURCE, int OUTERS, int DEPTH, int THREADS, bool INNER> struct t
   using table = entry[DEPTH];
 
   const SOURCE &source;
+  const typename SOURCE::stored *data;                      /* of this matrix of the batch */
   int first;                                                /* the tile's first outer index */
   typename SOURCE::spot spot;                               /* of the one outer index that this thread loads, if it walks inner indices */
 
-  ON_GPU tile_loader(const SOURCE &from, int first_outer)
-      : source(from), first(first_outer), spot(from.look(first_outer + static_cast<int>(threadIdx.x) % OUTERS)) {}
+  ON_GPU tile_loader(const SOURCE &from, int64_t offset, int first_outer)
+      : source(from), data(from.data + offset), first(first_outer), spot(from.look(first_outer + static_cast<int>(threadIdx.x) % OUTERS)) {}
 
   /* Looks up what the source wants to know about the inner indices from `inner` on. */
   ON_GPU void plan(entry *slots, int inner) const {
@@ -80,25 +82,26 @@ template <class SOURCE, int OUTERS, int DEPTH, int THREADS, bool INNER> struct t
 #pragma unroll
       for (int i = 0; i < lines * line / THREADS; ++i) {
         int at = thread + i * THREADS, row = at / line, column = at % line * per_copy;
-        source.copy(first + (INNER ? row : column), inner + (INNER ? column : row), &to[row][column]);
+        source.copy(data, first + (INNER ? row : column), inner + (INNER ? column : row), &to[row][column]);
       }
     } else if (source.along_inner) {
 #pragma unroll few
       for (int i = 0; i < turns; ++i) {
         int outer = thread / DEPTH + i * (THREADS / DEPTH), slot = thread % DEPTH;
-        source.move(source.look(first + outer), inner + slot, slots + slot, element_of(to, outer, slot));
+        source.move(data, source.look(first + outer), inner + slot, slots + slot, element_of(to, outer, slot));
       }
     } else {
 #pragma unroll few
       for (int i = 0; i < turns; ++i) {
         int outer = thread % OUTERS, slot = thread / OUTERS + i * (THREADS / OUTERS);
-        source.move(spot, inner + slot, slots + slot, element_of(to, outer, slot));
+        source.move(data, spot, inner + slot, slots + slot, element_of(to, outer, slot));
       }
     }
   }
 
 private:
-  static constexpr int turns = OUTERS * DEPTH / THREADS, few = 4;   /* more at a time would take registers from the sums */
+  static constexpr int turns = OUTERS * DEPTH / THREADS;
+  static constexpr int few = SOURCE::planned ? 2 : 4;       /* more at a time would take registers from the sums */
   /* 16 bytes at a time need shared memory to run as the matrix does. */
   ON_GPU bool copies() const { return source.vectors && source.along_inner == INNER; }
   static ON_GPU E *element_of(E (*to)[pitch], int outer, int inner) { return &to[INNER ? outer : inner][INNER ? inner : outer]; }

@@ -63,7 +63,7 @@ ON_GPU void multiply_tiles(TILE &sums, LOADER_A &a, LOADER_B &b, SHARED &s, int 
   }
 }
 
-template <class TILE, class A, class B, class END> __global__ void __launch_bounds__(TILE::threads, TILE::blocks) product_kernel(A a, B b, END end, product_dims d) {
+template <class TILE, class A, class B, class END> __global__ void __launch_bounds__(TILE::threads, TILE::blocks) product_kernel(const A a, const B b, END end, const product_dims d) {
   using sum = typename END::sum;
   using loader_a = tile_loader<A, TILE::rows, TILE::depth, TILE::threads, TILE::a_inner>;
   using loader_b = tile_loader<B, TILE::columns, TILE::depth, TILE::threads, TILE::b_inner>;
@@ -80,14 +80,12 @@ template <class TILE, class A, class B, class END> __global__ void __launch_boun
   tile_at(d, blockIdx.x % tiles, &tile_row, &tile_column);
   int64_t index = blockIdx.x / tiles;
   batch_place place = place_of(d.batch, index);
-  a.data += place.a;
-  b.data += place.b;
   end.open(place);
   const int row = tile_row * TILE::rows, column = tile_column * TILE::columns;
   const int begin = blockIdx.y * d.split_depth, stop = min(begin + d.split_depth, d.k);
   TILE sums;
-  loader_a rows(a, row);
-  loader_b columns(b, column);
+  loader_a rows(a, place.a, row);
+  loader_b columns(b, place.b, column);
   multiply_tiles(sums, rows, columns, *reinterpret_cast<sides *>(memory), begin, stop);
 
   part &out = *reinterpret_cast<part *>(memory);

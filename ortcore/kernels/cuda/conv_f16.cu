@@ -1,0 +1,5 @@
+/* Convolutions of float16 as products by tensor cores. */
+#include "conv_half.cuh"
+#include "conv_routes.cuh"
+
+int ortcore::conv_window_f16(const cuda_conv &c, const cuda_operands &o, void *stream) { return convolve_halves<__half>(c, o, stream); }
