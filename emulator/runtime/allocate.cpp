@@ -84,6 +84,9 @@ struct graph_block {
   device_memory *memory;
   uint64_t address, id;
 
+  graph_block(device_memory *memory, const allocation &a) : memory(memory), address(a.address), id(a.id) {}
+  graph_block(const graph_block &) = delete;
+  graph_block &operator=(const graph_block &) = delete;
   ~graph_block() {
     allocation *a = memory->find_start(address);
     if (a && a->id == id && !a->freed) memory->release(a, "the end of its graph", {});
@@ -122,7 +125,7 @@ cudaError_t allocate_in_order(const char *call, void **out, size_t bytes, const 
   from->most_used = std::max(from->most_used, from->used);
   *out = reinterpret_cast<void *>(a->address);
   if (!s->capturing) return cudaSuccess;
-  auto block = std::make_shared<graph_block>(graph_block{&from->owner->memory, a->address, a->id});
+  auto block = std::make_shared<graph_block>(&from->owner->memory, *a);
   graph_blocks[a->address] = block;
   return add_to_capture(call, *s, std::make_shared<graph_allocation_work>(block, false));
 }

@@ -16,12 +16,13 @@ thread_local host_thread this_thread;
 
 namespace {
 
-bool initialised = false, in_forked_child = false;
+bool initialised = false, driver_used = false, in_forked_child = false;
 
 void before_fork() { lock.lock(); }
 void after_fork() { lock.unlock(); }
+/* The driver does not survive a fork; a process that has not used it yet may. */
 void after_fork_in_child() {
-  in_forked_child = true;
+  in_forked_child = driver_used;
   lock.unlock();
 }
 
@@ -47,7 +48,7 @@ call::~call() {
   lock.unlock();
 }
 
-cudaError_t call::reason_to_refuse() const {
+cudaError_t call::reason_to_refuse() {
   if ((traits & driverless) == driverless) return cudaSuccess;
   if (in_forked_child) {
     report("fork", "%s in a child of the process that initialised CUDA: start the child with spawn, or fork before CUDA is used", name);
@@ -57,6 +58,7 @@ cudaError_t call::reason_to_refuse() const {
     report("host_function", "%s called from within a host function (cudaLaunchHostFunc), where no CUDA function may be called", name);
     return cudaErrorNotPermitted;
   }
+  driver_used = true;
   if (settings.driver_error) return static_cast<cudaError_t>(settings.driver_error);
   if (traits & deviceless) return cudaSuccess;
   device *d = device_at(this_thread.device);

@@ -37,7 +37,7 @@ class call {
   cudaError_t finish(cudaError_t result) const;
 
  private:
-  cudaError_t reason_to_refuse() const;
+  cudaError_t reason_to_refuse();
 
   const char *name;
   unsigned traits;

@@ -44,7 +44,7 @@ struct graph_exec {
   cudaGraphExec_t handle;
   std::shared_ptr<std::vector<graph_step>> steps;           /* shared with launches that are pending: see writable_steps() */
   std::vector<graph_memory> memory;
-  uint64_t checked = 0;                                     /* the count of frees when they were last looked at */
+  uint64_t checked = 0;                                     /* memory_changes when they were last looked at */
   unsigned long long flags = 0;
   mark last_launch;                                         /* launches of one executable graph come after each other */
   vector_clock after;                                       /* what comes before the end of it */

@@ -121,8 +121,8 @@ cudaError_t instantiate(const char *call, cudaGraphExec_t *out, cudaGraph_t hand
 
 /* Memory that was freed since, and perhaps given to someone else. */
 void check_memory(graph_exec &exec, const stream &on) {
-  if (exec.checked == free_count) return;
-  exec.checked = free_count;
+  if (exec.checked == memory_changes) return;
+  exec.checked = memory_changes;
   for (const graph_memory &m : exec.memory) {
     const allocation *a = find_device_allocation(m.address);
     if (a && a->id == m.id && !a->freed) continue;

@@ -60,11 +60,10 @@ cudaError_t check_shape(const kernel_symbol &k, const dim3 &grid, const dim3 &bl
     return refuse(cudaErrorLaunchOutOfResources, k, formatted("its __launch_bounds__ promise at most %u threads in a block, not %llu", k.image->most_threads,
                                                               static_cast<unsigned long long>(threads)));
   }
-  size_t limit = std::max(k.most_dynamic_shared, most::shared_per_block - std::min<size_t>(most::shared_per_block, k.image->static_shared));
-  if (dynamic_shared > limit || dynamic_shared + k.image->static_shared > most::shared_opt_in) {
+  if (dynamic_shared > k.most_dynamic_shared) {
     return refuse(cudaErrorInvalidValue, k, formatted("%zu bytes of dynamic shared memory beside %u static ones, where %zu are allowed; cudaFuncSetAttribute with "
                                                       "cudaFuncAttributeMaxDynamicSharedMemorySize allows up to %zu in all",
-                                                      dynamic_shared, k.image->static_shared, limit, most::shared_opt_in));
+                                                      dynamic_shared, k.image->static_shared, k.most_dynamic_shared, most::shared_opt_in));
   }
   return cudaSuccess;
 }

@@ -63,7 +63,7 @@ std::string describe_at(const allocation &a, uint64_t address) {
   return formatted("%llu bytes past the end of %s", static_cast<unsigned long long>(address - a.address - a.bytes), describe(a).c_str());
 }
 
-uint64_t free_count = 0;
+uint64_t memory_changes = 0;
 
 uint64_t next_allocation_id() {
   static uint64_t last = 0;
@@ -178,6 +178,7 @@ allocation *device_memory::allocate(size_t bytes, const char *origin) {
   allocation a = {next_allocation_id(), address, bytes, memory_kind::device, device, origin, ""};
   allocation *made = &allocations.emplace(address, std::move(a)).first->second;
   fill_fresh(*made);
+  ++memory_changes;
   live_bytes += bytes;
   ++counters.allocations;
   ++counters.live_allocations;
@@ -187,7 +188,7 @@ allocation *device_memory::allocate(size_t bytes, const char *origin) {
 }
 
 void device_memory::release(allocation *a, const char *by, const mark &when) {
-  ++free_count;
+  ++memory_changes;
   a->freed = true;
   a->freed_by = by;
   a->free_when = when;

@@ -88,8 +88,8 @@ void close_device_memory();
 /* Asks the settings for injected failures: false if this allocation must fail. */
 bool allocation_may_succeed();
 uint64_t next_allocation_id();
-/* How many allocations were freed so far. */
-extern uint64_t free_count;
+/* Counts allocations made and freed: who has looked at them need not look again before it changes. */
+extern uint64_t memory_changes;
 
 /* Frees what cudaFree and cudaFreeAsync are given, after checking it. */
 cudaError_t find_for_free(const char *call, const void *p, device_memory **out_memory, allocation **out);

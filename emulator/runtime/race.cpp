@@ -119,12 +119,12 @@ void check_foreign(const access &a) {
 
 void on_access(void *, const access *a) {
   static const allocation *last = nullptr;                  /* most accesses go where the one before went */
-  static uint64_t last_free_count = 0;
+  static uint64_t last_change = 0;
   int device = device_holding(a->address);
   if (device < 0) return check_foreign(*a);
-  if (last_free_count != free_count || !last || a->address < last->address || a->address >= last->address + last->bytes) {
+  if (last_change != memory_changes || !last || a->address < last->address || a->address >= last->address + last->bytes) {
     last = find_device_allocation(a->address);
-    last_free_count = free_count;
+    last_change = memory_changes;
   }
   if (!last || last->freed || a->address + a->bytes > last->address + last->bytes) {
     const char *kind = last && last->freed ? "use_after_free" : "out_of_bounds";

@@ -33,7 +33,11 @@ kernel_symbol *find_kernel_symbol(const void *function) {
   auto found = kernels().find(function);
   if (found == kernels().end()) return nullptr;
   kernel_symbol &k = found->second;
-  if (!k.image) k.image = find_kernel(k.name.c_str());
+  if (!k.image) {
+    k.image = find_kernel(k.name.c_str());
+    size_t limit = device_limits::shared_per_block, own = k.image ? k.image->static_shared : 0;
+    k.most_dynamic_shared = limit > own ? limit - own : 0;
+  }
   return &k;
 }
 
@@ -91,7 +95,7 @@ void __cudaUnregisterFatBinary(void **) {}
 char __cudaInitModule(void **) { return 1; }
 
 void __cudaRegisterFunction(void **, const char *host, char *, const char *name, int, uint3 *, uint3 *, dim3 *, dim3 *, int *) {
-  kernels()[host] = {name, nullptr, device_limits::shared_per_block};
+  kernels()[host] = {name, nullptr, 0};
 }
 
 void __cudaRegisterVar(void **, char *host, char *, const char *name, int, size_t, int, int) { variables()[host] = {name, nullptr}; }

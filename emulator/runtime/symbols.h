@@ -13,7 +13,7 @@ namespace emulator {
 struct kernel_symbol {
   std::string name;                                         /* as in the PTX */
   const kernel_image *image = nullptr;                      /* looked up at the first use: registration has no fixed order */
-  size_t most_dynamic_shared;                               /* set by cudaFuncSetAttribute */
+  size_t most_dynamic_shared = 0;                           /* what every device has, until cudaFuncSetAttribute says otherwise */
 };
 
 /* By the address of the host function that stands for it, which is also its cudaKernel_t and cudaFunction_t. NULL if there is none. */

@@ -144,6 +144,7 @@ static void between_devices() {
   CHECK(is.type == cudaMemoryTypeDevice && is.device == 1);
   CHECK_OK(cudaFree(x));
   CHECK_OK(cudaFree(y));
+  CHECK_OK(cudaSetDevice(0));
 }
 
 int main() {

@@ -74,7 +74,6 @@ static void back_to_defaults() {
   set("devices", 1);
   set("memory_bytes", int64_t{1} << 30);
   set("quarantine_bytes", int64_t{64} << 20);
-  (void)cudaSetDevice(0);
   (void)cudaGetLastError();
 }
 
