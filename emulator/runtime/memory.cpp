@@ -20,13 +20,15 @@ namespace {
 constexpr size_t kAlignment = 512, kRedZone = 512;
 constexpr size_t kReserve = size_t{1} << 36;                /* of addresses, for each device */
 constexpr uint64_t kFirstBase = 0x300000000000;             /* easy to recognise, and free in ordinary processes and under ASan */
-constexpr size_t kPage = 4096, kHugePage = size_t{2} << 20;
+/* Changing the protection of memory takes time for each page that it has: with pages of this size that is little. */
+constexpr size_t kHugePage = size_t{2} << 20;
 constexpr unsigned char kFresh = 0xFF;                      /* not-a-number in every float format */
 constexpr unsigned char kFreed = 0xFE, kRedZoneByte = 0xFD;
 
 bool memory_is_open = false;
 
-size_t block_bytes(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment + kRedZone; }
+constexpr uint64_t round_up(uint64_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
+size_t block_bytes(size_t bytes) { return round_up(bytes, kAlignment) + kRedZone; }
 unsigned char *at(uint64_t address) { return reinterpret_cast<unsigned char *>(address); }
 size_t poisoned(size_t bytes) { return std::min(bytes, static_cast<size_t>(settings.poison_bytes)); }
 
@@ -88,15 +90,16 @@ bool device_memory::reserve() {
     if (got == MAP_FAILED) got = mmap(nullptr, bytes, PROT_NONE, flags, -1, 0);
     if (got == MAP_FAILED) continue;
     madvise(got, bytes, MADV_DONTFORK);
-    base = top = reinterpret_cast<uint64_t>(got);
-    reserved = bytes;
+    madvise(got, bytes, MADV_HUGEPAGE);
+    base = top = round_up(reinterpret_cast<uint64_t>(got), kHugePage);
+    reserved = bytes - (base - reinterpret_cast<uint64_t>(got));
     return true;
   }
   return false;
 }
 
 void device_memory::open() {
-  size_t wanted = (top - base + kHugePage - 1) / kHugePage * kHugePage;
+  size_t wanted = std::min<size_t>(round_up(top - base, kHugePage), reserved);
   if (wanted <= opened) return;
   if (mprotect(at(base + opened), wanted - opened, PROT_READ | PROT_WRITE) == 0) opened = wanted;
 }
@@ -123,7 +126,8 @@ bool device_memory::take_block(size_t bytes, uint64_t *out_address) {
 
 /* Neighbours are merged, so that large blocks come back. */
 void device_memory::give_block(uint64_t address, size_t bytes) {
-  if (bytes >= kHugePage) madvise(at((address + kPage - 1) / kPage * kPage), bytes / kPage * kPage - kPage, MADV_DONTNEED);
+  uint64_t first_page = round_up(address, kHugePage), end_page = (address + bytes) / kHugePage * kHugePage;
+  if (first_page < end_page) madvise(at(first_page), end_page - first_page, MADV_DONTNEED);
   auto next = free_blocks.lower_bound(address);
   if (next != free_blocks.end() && next->first == address + bytes) {
     bytes += next->second;
