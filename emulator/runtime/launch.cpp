@@ -89,7 +89,7 @@ cudaError_t kernel_work::run(stream &on, const operation &op) const {
   }
   bool done = run_grid(symbol->image, params.data(), {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, static_cast<unsigned>(dynamic_shared), &why);
   if (!done) {
-    report("kernel_fault", "%s: %s", name_of(op, on).c_str(), why.message);
+    report("kernel_fault", "%s (operation %llu on %s)", why.message, static_cast<unsigned long long>(op.id), on.describe().c_str());
     return error_of(why.kind);
   }
   check_red_zones(on, op);

@@ -23,6 +23,7 @@ struct past_actor {
 std::deque<past_actor> actors;                              /* [0] is nobody */
 const actor *current;
 uint32_t current_index;
+const access *current_access;                               /* of a kernel; NULL: a copy or a fill */
 
 /* The last accesses of four bytes. Two readers, so that a second stream's read does not hide the first one's. */
 struct cell {
@@ -58,10 +59,12 @@ bool is_before(uint32_t past) {
   return past == current_index || current->after->at(p.lane) >= p.time;
 }
 
+std::string source_line(const access *a) { return a && a->file && a->line ? formatted(" at %s:%u", a->file, a->line) : ""; }
+
 void report_race(uint64_t address, bool writes, uint32_t past, bool wrote) {
   const allocation *a = find_device_allocation(address);
-  report("race", "%s %s %s, which %s %s, and nothing orders the two: let one wait for the other with an event or a synchronisation", current->what.c_str(),
-         writes ? "writes" : "reads", a ? describe(*a).c_str() : "device memory", actors[past].what.c_str(), wrote ? "writes" : "reads");
+  report("race", "%s %s %s%s, which %s %s, and nothing orders the two: let one wait for the other with an event or a synchronisation", current->what.c_str(),
+         writes ? "writes" : "reads", a ? describe(*a).c_str() : "device memory", source_line(current_access).c_str(), actors[past].what.c_str(), wrote ? "writes" : "reads");
 }
 
 /* `bytes`: which bytes of the granule, as bits. */
@@ -106,8 +109,7 @@ int device_holding(uint64_t address) {
 const char *verb(access_kind kind) { return kind == access_kind::read ? "reads" : kind == access_kind::write ? "writes" : "updates atomically"; }
 
 std::string place_in_kernel(const access &a) {
-  std::string where = formatted("block %" PRIu64 ", thread %u", a.block, a.thread);
-  return a.file ? where + formatted(", %s:%u", a.file, a.line) : where;
+  return formatted("block %" PRIu64 ", thread %u%s,", a.block, a.thread, source_line(&a).c_str());
 }
 
 /* Memory that is no device's: pinned memory and module variables can be reached, the rest of the host's cannot. */
@@ -134,7 +136,9 @@ void on_access(void *, const access *a) {
     last = nullptr;
     return;
   }
+  current_access = a;
   if (current) check_range(a->address, a->bytes, a->kind != access_kind::read, device);
+  current_access = nullptr;
 }
 
 void on_shared_race(void *, const char *message) {

@@ -28,7 +28,7 @@ static void an_illegal_address_is_sticky() {
   void *p;
   CHECK_OK(launch_load(nullptr, 0, y, s));
   CHECK_ERROR(cudaStreamSynchronize(s), cudaErrorIllegalAddress);
-  CHECK(found("kernel_fault", {"kernel load (operation ", " on stream "}));
+  CHECK(found("kernel_fault", {"kernel load, block (0,0,0)", "(operation ", " on stream "}));
   CHECK_ERROR(cudaMalloc(&p, 4), cudaErrorIllegalAddress);
   CHECK_ERROR(launch_store(y, 0, 1.0f, s), cudaErrorIllegalAddress);
   CHECK_ERROR(cudaGetLastError(), cudaErrorIllegalAddress);

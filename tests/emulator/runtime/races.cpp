@@ -148,7 +148,7 @@ static void accesses_are_bounded_exactly() {
   fixture f;
   CHECK_OK(launch_load(f.a, kCount, f.y, f.s1));
   CHECK_OK(cudaStreamSynchronize(f.s1));
-  CHECK(found("out_of_bounds", {"kernel load", "block 0, thread 0", "reads 4 bytes at 0 bytes past the end of allocation #"}));
+  CHECK(found("out_of_bounds", {"kernel load", "block 0, thread 0, reads 4 bytes at 0 bytes past the end of allocation #"}));
   CHECK_OK(launch_store(f.y, kCount + 1, 0.0f, f.s1));
   CHECK_OK(cudaStreamSynchronize(f.s1));
   CHECK(found("out_of_bounds", {"kernel store", "writes 4 bytes at 4 bytes past the end"}));
