@@ -2,8 +2,7 @@
 #include <ortcore/base/threads.h>
 #include <ortcore/ops/float_io.h>
 #include <ortcore/ops/movement.h>
-
-typedef struct cumulative_params { bool exclusive, reverse, product; } cumulative_params;
+#include <ortcore/ops/params/cumulative.h>
 
 static status cumulative_prepare(prepare_ctx *c, void **out_params) {
   cumulative_params *p = *out_params = ZONE_NEW(c->memory, cumulative_params);

@@ -58,6 +58,12 @@ status axes_normalise(integers *axes, int rank, const char *what) {
   return OK;
 }
 
+status topk_check(int64_t k, dim n, int axis) {
+  if (k < 0) return ERROR(INVALID_ARGUMENT, "K is %" PRId64 ", but must not be negative", k);
+  if (dim_known(n) && k > n) return ERROR(INVALID_ARGUMENT, "K is %" PRId64 ", but axis %d has only %" PRId64 " elements", k, axis, n);
+  return OK;
+}
+
 /* Whether any of the indices is outside [-n, n): a loop without branches, for the vector units. */
 MULTIVERSION static bool any_outside(const void *data, bool wide, int64_t count, int64_t n) {
   bool outside = false;

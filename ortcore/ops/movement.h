@@ -34,6 +34,9 @@ status axes_normalise(integers *axes, int rank, const char *what) MUST_CHECK;
 static inline const tensor *kernel_in(const kernel_ctx *k, int32_t i) { return i < k->in_count ? k->in[i] : NULL; }
 static inline const fact *infer_in(const infer_ctx *c, int32_t i) { return i < c->in_count ? c->in[i] : NULL; }
 
+/* Whether K elements of an axis of n can be picked. */
+status topk_check(int64_t k, dim n, int axis) MUST_CHECK;
+
 /* Every index lies in [-n, n), or an error that names the first one that does not. */
 status indices_check(const tensor *indices, int64_t n, int axis) MUST_CHECK;
 /* Whether indices [first, first + count) are all the same, as they are where a list of rows was expanded to elements. */
@@ -76,6 +79,17 @@ static inline void move_block(char *to, const char *from, int64_t bytes) {
  * bytes do. */
 enum { MOVE_BYTES_PER_THREAD = 512 << 10 };
 static inline int64_t move_grain(int64_t bytes_each) { return MOVE_BYTES_PER_THREAD / (bytes_each + 32) + 1; }
+
+/* The bits that say whether an element is zero: the signs of floats do not. */
+static inline uint64_t truth_bits(dtype type) {
+  switch (type) {
+    case ORTC_FLOAT16: case ORTC_BFLOAT16: return 0x7fff;
+    case ORTC_FLOAT: return 0x7fffffff;
+    case ORTC_DOUBLE: case ORTC_COMPLEX128: return INT64_MAX;
+    case ORTC_COMPLEX64: return 0x7fffffff7fffffff;
+    default: return UINT64_MAX;
+  }
+}
 
 /* Strings are counted references: call it once an output's elements have been moved into place. */
 static inline void tensor_moved(tensor *out) {

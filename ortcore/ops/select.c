@@ -1,12 +1,11 @@
 /* Operators that pick elements by a rule: Compress, NonZero, ReverseSequence, Trilu. */
 #include <ortcore/ops/movement.h>
+#include <ortcore/ops/params/select.h>
 
 #include <inttypes.h>
 #include <ortcore/base/threads.h>
 
 /* ---- Compress ---- */
-
-typedef struct compress_params { bool has_axis; int64_t axis; } compress_params;
 
 static status compress_prepare(prepare_ctx *c, void **out_params) {
   compress_params *p = ZONE_NEW(c->memory, compress_params);
@@ -65,17 +64,6 @@ static status compress_run(kernel_ctx *k) {
 
 /* ---- NonZero ---- */
 
-/* An element is zero if all its bits are, the signs of floats aside. */
-static uint64_t value_bits(dtype type) {
-  switch (type) {
-    case ORTC_FLOAT16: case ORTC_BFLOAT16: return 0x7fff;
-    case ORTC_FLOAT: return 0x7fffffff;
-    case ORTC_DOUBLE: case ORTC_COMPLEX128: return INT64_MAX;
-    case ORTC_COMPLEX64: return 0x7fffffff7fffffff;
-    default: return UINT64_MAX;
-  }
-}
-
 /* Appends to `out` which of the n elements are not zero (out NULL: only counts them); `text`: strings, of which the empty one is zero. */
 ALWAYS_INLINE void nonzero_row(const char *data, int64_t n, uint64_t mask, int64_t *out, int64_t *out_count, const int64_t width,
                                const bool text) {
@@ -93,7 +81,7 @@ ALWAYS_INLINE void nonzero_row(const char *data, int64_t n, uint64_t mask, int64
 static int64_t nonzero_find(const tensor *t, int64_t first, int64_t n, int64_t *out) {
   int64_t width = tensor_width(t), count;
   const char *data = (const char *)t->data + first * width;
-  uint64_t mask = value_bits(t->type);
+  uint64_t mask = truth_bits(t->type);
   switch (width) {
     case 1: nonzero_row(data, n, mask, out, &count, 1, false); break;
     case 2: nonzero_row(data, n, mask, out, &count, 2, false); break;

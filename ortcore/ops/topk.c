@@ -1,6 +1,7 @@
 /* TopK. Every element becomes an unsigned code of the same order (the reverse order for the smallest), and the k largest codes are kept in a
  * heap. Equal values come in the order of their indices; NaN counts as larger than every number; -0 equals 0. */
 #include <ortcore/ops/movement.h>
+#include <ortcore/ops/params/topk.h>
 
 #include <inttypes.h>
 #include <ortcore/base/cpu.h>
@@ -67,8 +68,6 @@ static load_fn loader_for(dtype type) {
   }
 }
 
-typedef struct topk_params { int64_t axis, k; bool largest, sorted; } topk_params;
-
 static status topk_prepare(prepare_ctx *c, void **out_params) {
   topk_params *p = ZONE_NEW(c->memory, topk_params);
   if (!p) return status_out_of_memory();
@@ -77,12 +76,6 @@ static status topk_prepare(prepare_ctx *c, void **out_params) {
   p->largest = attr_int_or(c->node, "largest", 1) != 0;
   p->sorted = attr_int_or(c->node, "sorted", 1) != 0;
   *out_params = p;
-  return OK;
-}
-
-static status topk_check(int64_t k, dim n, int axis) {
-  if (k < 0) return ERROR(INVALID_ARGUMENT, "K is %" PRId64 ", but must not be negative", k);
-  if (dim_known(n) && k > n) return ERROR(INVALID_ARGUMENT, "K is %" PRId64 ", but axis %d has only %" PRId64 " elements", k, axis, n);
   return OK;
 }
 

@@ -21,6 +21,8 @@ void *cuda_raw(const stream *s);
 /* Where kernels on that stream write a gpu_fault (kernels/cuda/fault.h), for their arguments: memory of the host that the device reaches. Waiting
  * for the stream, or for an event recorded on it, tells the fault and clears it. */
 int64_t *cuda_fault(const stream *s);
+/* Copies from device memory when the work before is done, which it waits for: where the shape of an output is found by a kernel. */
+status cuda_fetch(stream *s, const void *from, void *to, size_t bytes) MUST_CHECK;
 
 #define CUDA_FLOATS (TS(FLOAT) | TS(FLOAT16) | TS(BFLOAT16))
 
