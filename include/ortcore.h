@@ -409,7 +409,8 @@ ORTC_API ortc_status *ortc_binding_bind_output(ortc_binding *binding, const char
 /* The engine allocates there, once the shape is known; the address stays while the shape is unchanged. */
 ORTC_API ortc_status *ortc_binding_bind_output_device(ortc_binding *binding, const char *name, const ortc_memory_info *info);
 /* The caller allocates: called once in a run, on its thread, with the final shape, before anything is written.
- * Sets *out_data to at least `bytes` bytes that stay valid until the binding's next run, rebind or release; returns 0 or an error. */
+ * Sets *out_data to at least `bytes` bytes that stay valid until the binding's next run, rebind or release; returns 0 or an error. Meanwhile the
+ * binding cannot be run, bound or cleared. */
 typedef int (*ortc_output_alloc_fn)(void *user, const char *name, ortc_element_type type, size_t rank, const int64_t *dims,
                                     size_t bytes, void **out_data);
 ORTC_API ortc_status *ortc_binding_bind_output_allocator(ortc_binding *binding, const char *name, const ortc_memory_info *info,

@@ -1,6 +1,5 @@
 /* BatchNormalization as inference uses it: one factor and one offset a channel, folded from its four parameters. */
 #include <math.h>
-#include <ortcore/base/threads.h>
 #include <ortcore/kernels/cpu/norm.h>
 #include <ortcore/ops/float_io.h>
 #include <ortcore/ops/params/norm.h>
@@ -20,13 +19,6 @@ static status batchnorm_infer(infer_ctx *c) {
 
 /* Parameters may be of another float type than the input: they are read as double. */
 static double parameter(const tensor *t, int64_t i) { return t->type == ORTC_DOUBLE ? ((const double *)t->data)[i] : ((const float *)t->data)[i]; }
-
-typedef struct affine_work { affine_fn fn; const void *x; void *y; const void *factor, *offset; int64_t channels, inner; } affine_work;
-
-static void run_range(void *context, int64_t begin, int64_t end) {
-  const affine_work *w = context;
-  w->fn(w->x, w->y, w->factor, w->offset, w->channels, w->inner, begin, end);
-}
 
 static status batchnorm_run(kernel_ctx *k) {
   const batchnorm_params *p = k->params;
@@ -51,9 +43,9 @@ static status batchnorm_run(kernel_ctx *k) {
   }
   TRY(float_output(k, out, &out_copy, &work));
   if (!x->count) return OK;
-  affine_work w = {.fn = affine_for(x->type), .x = x->data, .y = work->data, .factor = factor, .offset = offset, .channels = channels,
-                   .inner = x->rank > 2 ? dims_product(x->dims, 2, x->rank) : 1};
-  parallel_for(k->threads, x->dims[0] * channels, w.inner < 8192 ? 8192 / w.inner : 1, run_range, &w);
+  channel_affine a = {.x = x->data, .y = work->data, .factor = factor, .offset = offset, .batch = x->dims[0], .channels = channels,
+                      .inner = x->rank > 2 ? dims_product(x->dims, 2, x->rank) : 1};
+  affine_channels(&a, x->type, k->threads);
   float_finish(out, work);
   return OK;
 }

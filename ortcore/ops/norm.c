@@ -178,13 +178,6 @@ static status instance_run(kernel_ctx *k) {
   return OK;
 }
 
-typedef struct affine_work { affine_fn fn; const void *x; void *y; const void *factor, *offset; int64_t channels, inner; } affine_work;
-
-static void affine_range(void *context, int64_t begin, int64_t end) {
-  const affine_work *w = context;
-  w->fn(w->x, w->y, w->factor, w->offset, w->channels, w->inner, begin, end);
-}
-
 /* Scale and bias have an element a channel, or a group (before opset 21): spread over the channels. */
 static status per_channel(kernel_ctx *k, const tensor *t, const char *name, int64_t channels, int64_t groups, const void **out) {
   *out = t->data;
@@ -210,12 +203,12 @@ static status group_run(kernel_ctx *k) {
     return ERROR(INVALID_ARGUMENT, "num_groups is %lld, which must divide the input's channels (dim 1)", (long long)p->groups);
   TRY(float_output(k, out, &out_copy, &work));
   if (!x->count) return OK;
-  affine_work a = {.fn = affine_for(x->type), .x = work->data, .y = work->data, .channels = x->dims[1], .inner = dims_product(x->dims, 2, x->rank)};
+  channel_affine a = {.x = work->data, .y = work->data, .batch = x->dims[0], .channels = x->dims[1], .inner = dims_product(x->dims, 2, x->rank)};
   TRY(per_channel(k, scale, "scale", x->dims[1], p->groups, &a.factor));
   TRY(per_channel(k, bias, "bias", x->dims[1], p->groups, &a.offset));
   norm_work w = {.fn = norm_for(x->type), .rows = {.x = x->data, .y = work->data, .n = x->dims[1] / p->groups * a.inner, .epsilon = p->epsilon, .centre = true}};
   TRY(run_rows(k, &w, x->dims[0] * p->groups));
-  parallel_for(k->threads, x->dims[0] * x->dims[1], a.inner < 8192 ? 8192 / a.inner : 1, affine_range, &a);
+  affine_channels(&a, x->type, k->threads);
   float_finish(out, work);
   return OK;
 }

@@ -55,8 +55,14 @@ static status check_memory(const ortc_session *s, const ortc_value *v, const cha
                memory_info_device_name(&v->memory->info), v->memory->info.device_id);
 }
 
+/* What a run reads and writes stays bound until it has ended: its output allocators might change that. */
+static status check_idle(const ortc_binding *b, const char *name) {
+  return b->running ? ERROR(INVALID_ARGUMENT, "'%s' cannot be bound now, since this binding is running: an output allocator must leave it as it is", name) : OK;
+}
+
 status binding_bind_input(ortc_binding *b, const char *name, ortc_value *value) {
   const session_io *io;
+  TRY(check_idle(b, name));
   TRY(session_find_input(b->session, name, &io));
   TRY(check_memory(b->session, value, "input", name));
   TRY(session_check_input(b->session, io, value));
@@ -66,7 +72,13 @@ status binding_bind_input(ortc_binding *b, const char *name, ortc_value *value) 
   return OK;
 }
 
+static bool may_clear(const ortc_binding *b) {
+  if (b->running) LOG(ERROR, "a binding cannot be cleared while it runs; it was left as it is");
+  return !b->running;
+}
+
 void binding_clear_inputs(ortc_binding *b) {
+  if (!may_clear(b)) return;
   for (int32_t i = 0; i < b->session->feed_count; ++i) {
     ortc_value *before = b->inputs[i];
     b->inputs[i] = NULL;
@@ -133,6 +145,7 @@ static status check_output(const ortc_session *s, const session_io *io, const bo
 
 status binding_bind_output(ortc_binding *b, const char *name, const bound_output *how) {
   const session_io *io;
+  TRY(check_idle(b, name));
   TRY(session_find_output(b->session, name, &io));
   TRY(check_output(b->session, io, how));
   bound_output *o = &b->outputs[io->index];
@@ -144,6 +157,7 @@ status binding_bind_output(ortc_binding *b, const char *name, const bound_output
 }
 
 void binding_clear_outputs(ortc_binding *b) {
+  if (!may_clear(b)) return;
   for (int32_t o = 0; o < b->session->target_count; ++o) drop_output(&b->outputs[o]);
   b->order_count = 0;
 }

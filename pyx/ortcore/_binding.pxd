@@ -7,6 +7,8 @@ cdef class IOBinding:
     cdef NativeSession session
     cdef dict allocators                       # {output's name: Allocator}
     cdef object proxy
+    cdef int running                           # runs in progress; the library refuses a second one
+    cdef int check_idle(self) except -1
     cdef object __weakref__
     cdef int run(self, NativeSession session, object run_options) except -1
     cdef int run_failed(self, ortc_status *status) except -1

@@ -7,7 +7,7 @@ from ortcore._capi cimport *
 from ortcore._device cimport OrtDevice, fill_device
 from ortcore._errors cimport check_step
 from ortcore._options cimport run_options_of, text_of
-from ortcore._owners cimport hold, owner_object, owner_release, owners_enter, owners_leave
+from ortcore._owners cimport hold, owner_release, owners_enter, owners_leave
 from ortcore._session cimport InputInfo, NativeSession
 from ortcore._value cimport OrtValue, object_of, value_of, wrap
 
@@ -43,7 +43,8 @@ cdef ortc_value *value_at(str step, object device_type, object device_id, object
 # ---- Outputs that a callable allocates --------------------------------------------------------------------------------
 
 cdef class Allocator:
-    """A callable that makes the memory of an output, the memory that it made last, and what it raised."""
+    """A callable that makes the memory of an output, the memory that it made last, and what it raised. The binding in Python holds it, the one in C
+    knows its address only: so the garbage collector sees every reference to it, and a callable may refer to its binding."""
 
     cdef str output
     cdef object function
@@ -58,7 +59,7 @@ cdef bint fits_type(const ortc_value *memory, int element_type) noexcept:
 
 cdef int allocate_output(void *user, const char *name, ortc_element_type type, size_t rank, const int64_t *dims, size_t size, void **out_data) noexcept nogil:
     with gil:
-        return ask_allocator(owner_object(user), type, rank, dims, size, out_data)
+        return ask_allocator(<Allocator>user, type, rank, dims, size, out_data)
 
 
 cdef int ask_allocator(Allocator allocator, int type, size_t rank, const int64_t *dims, size_t size, void **out_data) noexcept:
@@ -256,15 +257,11 @@ cdef class IOBinding:
     def _bind_allocator(self, name, function):
         cdef const char *c_name = text_of(name, "an output's name")
         cdef Allocator allocator = Allocator()
-        cdef void *owner
         if not callable(function):
             raise TypeError(f"allocator must be callable, not {type(function).__name__}")
         allocator.output, allocator.function = name, function
-        owner = hold(allocator)
         owners_enter()
-        status = ortc_binding_bind_output_allocator(self.pointer, c_name, NULL, allocate_output, owner_release, owner)
-        if status is not NULL:
-            owner_release(owner)
+        status = ortc_binding_bind_output_allocator(self.pointer, c_name, NULL, allocate_output, NULL, <void *>allocator)
         owners_leave()
         check_step(status, OUTPUT)
         self.allocators[name] = allocator
@@ -289,14 +286,21 @@ cdef class IOBinding:
                 return self.get_outputs()[i]
         raise KeyError(f"no output named {name!r} is bound")
 
+    cdef int check_idle(self) except -1:
+        if self.running:
+            raise make_error(2, "this binding is running and cannot be cleared: an output allocator must leave it as it is")
+        return 0
+
     def clear_binding_inputs(self):
         """Forgets all inputs and lets go of what was bound."""
+        self.check_idle()
         owners_enter()
         ortc_binding_clear_inputs(self.pointer)
         owners_leave()
 
     def clear_binding_outputs(self):
         """Forgets all outputs and lets go of what was bound; OrtValues that were got before stay valid."""
+        self.check_idle()
         owners_enter()
         ortc_binding_clear_outputs(self.pointer)
         owners_leave()
@@ -375,8 +379,10 @@ cdef class IOBinding:
             raise ValueError("this IOBinding was made for another session, or before set_providers(); make one with session.io_binding()")
         run_options_of(run_options, &options)
         owners_enter()
+        self.running += 1
         with nogil:
             status = ortc_session_run_binding(session.pointer, self.pointer, options)
+        self.running -= 1
         owners_leave()
         if status is not NULL:
             self.run_failed(status)

@@ -4,7 +4,6 @@ from ortcore._capi cimport ortc_value, ortc_value_release
 
 cdef extern from "owners.h":
     void *owner_create(object object)
-    object owner_get(void *user)
     void owner_release_(void *user) noexcept nogil
     void owners_enter_()
     void owners_leave_()
@@ -15,10 +14,6 @@ cdef void *hold(object object) except NULL:
     if owner is NULL:
         raise MemoryError()
     return owner
-
-
-cdef object owner_object(void *owner):
-    return owner_get(owner)
 
 
 cdef void owner_release(void *owner) noexcept nogil:

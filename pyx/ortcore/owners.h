@@ -44,12 +44,6 @@ static void *owner_create(PyObject *object) {
   return o;
 }
 
-static PyObject *owner_get(void *user) {
-  PyObject *object = ((owner *)user)->object;
-  Py_INCREF(object);
-  return object;
-}
-
 static void owner_release_(void *user) {
   owner *o = user;
   o->next = atomic_load_explicit(&owners_released, memory_order_relaxed);

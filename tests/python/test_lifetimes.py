@@ -1,7 +1,9 @@
 """Who keeps whom alive: memory is held exactly as long as something needs it."""
+import gc
 import subprocess
 import sys
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -194,3 +196,48 @@ def test_the_interpreter_may_end_while_memory_is_held():
             "session.run_async(None, {'a': loop.value, 'b': loop.value}, lambda r, u, e: print(e or 'fine'), None)\n")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "fine", "")
+
+
+def test_an_allocator_may_refer_to_its_binding(cpu_session):
+    """Such a cycle is garbage like any other, whether it was run or not."""
+    class Pool:
+        def __init__(self, binding):
+            self.binding = binding
+
+        def allocate(self, shape, dtype, size):
+            assert self.binding is not None
+            return np.empty(shape, dtype)
+
+    gc.collect()
+    for runs in (0, 2):
+        session = cpu_session(models.add())
+        binding = session.io_binding()
+        pool = Pool(binding)
+        binding["a"] = binding["b"] = A
+        binding["c"] = pool.allocate
+        for _ in range(runs):
+            session.run_with_iobinding(binding)
+        gone = weakref.ref(pool), weakref.ref(binding)
+        del pool, binding
+        gc.collect()
+        assert [g() for g in gone] == [None, None]
+
+
+def test_a_binding_stays_as_it_is_while_it_runs(cpu_session):
+    """What a run reads and writes must not go away under it."""
+    session = cpu_session(models.add())
+    binding = session.io_binding()
+    changes = {"bind output": lambda: binding.bind_output("c"), "bind input": lambda: binding.bind_cpu_input("a", A), "clear inputs": binding.clear_binding_inputs,
+               "clear outputs": binding.clear_binding_outputs, "allocator": lambda: binding.__setitem__("c", np.empty)}
+    for change in changes.values():
+        binding["a"] = binding["b"] = A
+
+        def allocate(shape, dtype, size, change=change):
+            with pytest.raises(ValueError, match="running"):
+                change()
+            return np.empty(shape, dtype)
+
+        binding["c"] = allocate
+        session.run_with_iobinding(binding)
+        assert binding["c"].numpy().tolist() == (A + A).tolist()
+    binding.clear_binding_outputs()

@@ -20,8 +20,8 @@ typedef struct norm_rows {
 typedef void (*norm_fn)(const norm_rows *rows, int64_t begin, int64_t end);
 norm_fn norm_for(dtype type);                                /* NULL unless float or double */
 
-/* y = x * factor[channel] + offset[channel] over [batch, channels, inner], rows of (batch, channel) in [begin, end). */
-typedef void (*affine_fn)(const void *x, void *y, const void *factor, const void *offset, int64_t channels, int64_t inner, int64_t begin, int64_t end);
-affine_fn affine_for(dtype type);
+/* y = x * factor[channel] + offset[channel] over [batch, channels, inner], of floats or doubles; in place if x and y are one. */
+typedef struct channel_affine { const void *x; void *y; const void *factor, *offset; int64_t batch, channels, inner; } channel_affine;
+void affine_channels(const channel_affine *a, dtype type, int threads);
 
 #endif
