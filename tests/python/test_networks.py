@@ -1,0 +1,76 @@
+"""Whole networks against the reference evaluator of onnx, on every device that this process has."""
+import numpy as np
+import onnx
+import pytest
+from onnx.reference import ReferenceEvaluator
+
+import ortcore
+
+from . import networks
+
+DEVICES = ["cpu"] + ["cuda"] * ("CUDAExecutionProvider" in ortcore.get_available_providers())
+PROVIDERS = {"cpu": ["CPUExecutionProvider"], "cuda": ["CUDAExecutionProvider"]}
+LEVELS = ["ORT_DISABLE_ALL", "ORT_ENABLE_ALL"]
+IDS = np.array([[3, 1, 4, 1, 5, 9], [2, 6, 5, 3, 5, 8]])
+
+
+def session(network, device, level="ORT_ENABLE_ALL"):
+    options = ortcore.SessionOptions()
+    options.graph_optimization_level = getattr(ortcore.GraphOptimizationLevel, level)
+    return ortcore.InferenceSession(network, options, providers=PROVIDERS[device])
+
+
+def reference(network, feeds):
+    return ReferenceEvaluator(onnx.load_from_string(network)).run(None, feeds)
+
+
+def assert_close(got, want):
+    for g, w in zip(got, want, strict=True):
+        np.testing.assert_allclose(g, w, rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("device", DEVICES)
+def test_resnet(device, level):
+    network, x = networks.resnet(), np.random.default_rng(3).standard_normal((2, 3, 32, 32)).astype(np.float32)
+    assert_close(session(network, device, level).run(None, {"x": x}), reference(network, {"x": x}))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("device", DEVICES)
+def test_gpt2_sees_all_tokens_at_once(device, level):
+    network, feeds = networks.gpt2_step(), {"ids": IDS, **networks.empty_past(len(IDS))}
+    assert_close(session(network, device, level).run(None, feeds), reference(network, feeds))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_gpt2_token_by_token(device):
+    """Each step is fed the presents of the one before; logits are those of a run over all tokens."""
+    step = session(networks.gpt2_step(), device)
+    whole, *_ = step.run(None, {"ids": IDS, **networks.empty_past(len(IDS))})
+    past = networks.empty_past(len(IDS))
+    for t in range(IDS.shape[1]):
+        logits, *presents = step.run(None, {"ids": IDS[:, t:t + 1], **past})
+        past = {f"past_{i}": present for i, present in enumerate(presents)}
+        assert_close([logits[:, 0]], [whole[:, t]])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_gpt2_with_states_that_stay_on_the_device(device):
+    """The presents of a bound run are bound as the pasts of the next one: nothing of them passes through the host."""
+    step = session(networks.gpt2_step(), device)
+    whole, *_ = step.run(None, {"ids": IDS, **networks.empty_past(len(IDS))})
+    past = {name: ortcore.OrtValue.ortvalue_from_numpy(array) for name, array in networks.empty_past(len(IDS)).items()}
+    for t in range(IDS.shape[1]):
+        binding = step.io_binding()
+        binding.bind_cpu_input("ids", np.ascontiguousarray(IDS[:, t:t + 1]))
+        for name, states in past.items():
+            binding.bind_ortvalue_input(name, states)
+        binding.bind_output("logits")
+        for i in range(networks.LAYERS):
+            binding.bind_output(f"present_{i}", device)
+        step.run_with_iobinding(binding)
+        logits, *presents = binding.get_outputs()
+        assert all(present.device_name() == device for present in presents)
+        past = {f"past_{i}": present for i, present in enumerate(presents)}
+        assert_close([logits.numpy()[:, 0]], [whole[:, t]])
