@@ -10,6 +10,7 @@ static const pass passes[] = {
   {.name = "ConstantFolding", .level = 1, .run = pass_fold},
   {.name = "NoopElimination", .level = 1, .visit = pass_eliminate},
   {.name = "ReshapeFusion", .level = 1, .visit = pass_join},
+  {.name = "ReshapeDimsFusion", .level = 1, .visit = pass_reshape_dims},
   {.name = "ConvBNFusion", .level = 1, .visit = pass_conv_batchnorm},
   {.name = "ConvAffineFusion", .level = 1, .visit = pass_conv_affine},
   {.name = "MatMulIntegerToFloatFusion", .level = 2, .visit = pass_scaled_product},

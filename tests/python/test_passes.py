@@ -387,3 +387,40 @@ def test_dequantised_rows_stay(tmp_path):
     a = m("DequantizeLinear", m("QuantizeLinear", "x", scale, zero), scale, zero)
     b = m("DequantizeLinear", int8(4, 4), np.full(4, 0.01, F32), np.zeros(4, np.int8), axis=0)
     check(m, m("MatMul", a, b), tmp_path, ["QuantizeLinear", "DequantizeLinear", "MatMul"])
+
+
+# ---- Targets of Reshape -----------------------------------------------------------------------------------------------------------------
+
+
+def dims_of(m, x, *places):
+    """What exporters make of x.shape[i]."""
+    shape = m("Shape", x)
+    return [m("Unsqueeze", m("Gather", shape, np.int64(place), axis=0), np.array([0])) for place in places]
+
+
+def check_shapes_read(m, output, tmp_path, count):
+    """The result stays, and so many nodes ask for a shape. (Where dims are known, the plan has answered them: they do not run.)"""
+    check(m, output, tmp_path, ["Reshape", "Relu"])
+    session = ort.InferenceSession(m.build((output, FLOAT)))
+    assert [op for _, op, *_ in session._sess.nodes()].count("Shape") == count
+
+
+def test_dims_of_the_input_become_zeros(tmp_path):
+    m = Model(x=randn(2, 5, 12))
+    m.symbols = {"x": ["N", "L", 12]}
+    target = m("Concat", *dims_of(m, "x", 0, -2), np.array([3, 4]), axis=0)
+    check_shapes_read(m, m("Relu", m("Reshape", "x", target)), tmp_path, 0)
+
+
+def test_dims_with_the_same_symbol_become_zeros(tmp_path):
+    m = Model(x=randn(2, 5, 12), y=randn(5, 2))
+    m.symbols = {"x": ["N", "L", 12], "y": ["L", "N"]}
+    target = m("Concat", *dims_of(m, "y", 1), np.array([-1]), axis=0)
+    check_shapes_read(m, m("Relu", m("Reshape", "x", target)), tmp_path, 0)
+
+
+def test_dims_that_move_are_computed(tmp_path):
+    m = Model(x=randn(2, 5, 12))
+    m.symbols = {"x": ["N", "L", 12]}
+    target = m("Concat", *dims_of(m, "x", 1, 0), np.array([12]), axis=0)
+    check_shapes_read(m, m("Relu", m("Reshape", "x", target)), tmp_path, 1)
