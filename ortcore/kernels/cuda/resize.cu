@@ -39,7 +39,7 @@ template <class W> ON_GPU void fill_taps(const resize_how &how, const resize_axi
   }
 }
 
-template <class W> __global__ void __launch_bounds__(threads_per_block) tables_kernel(resize_how how, all_tables<W> all) {
+template <class W> __global__ void __launch_bounds__(threads_per_block, 1) tables_kernel(resize_how how, all_tables<W> all) {
   resize_axis a = all.axis[blockIdx.y];
   taps_table<W> t = all.table[blockIdx.y];
   for (int j = static_cast<int>(first_index()); j < t.out; j += static_cast<int>(index_step())) {
