@@ -372,6 +372,9 @@ typedef struct ortc_run_stats {
   uint64_t kernel_launches;                  /* steps executed */
   uint64_t host_to_device_copies, device_to_host_copies;
   uint64_t planned_bytes;                    /* activation memory of the latest run's shapes */
+  uint64_t graph_captures;                   /* CUDA graphs: recorded anew, */
+  uint64_t graph_updates;                    /* given other addresses, */
+  uint64_t graph_launches;                   /* launched instead of running step by step */
 } ortc_run_stats;
 ORTC_API void ortc_session_get_stats(const ortc_session *session, ortc_run_stats *out_total, ortc_run_stats *out_latest); /* either may be NULL */
 /* Frees what idle runs keep (frames, shape plans, arena regions); returns bytes given back. */

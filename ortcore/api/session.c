@@ -152,7 +152,7 @@ static status run(ortc_session *s, const ortc_run_options *options, request *r, 
                   ortc_value *const *inputs, size_t output_count, const char *const *output_names, ortc_value **outputs) {
   TRY(set_targets(s, r, output_count, output_names, outputs));
   TRY(set_feeds(s, r, input_count, input_names, inputs));
-  TRY(session_run(s, options, r->feeds, r->targets, 0, NULL));
+  TRY(session_run(s, options, r->feeds, r->targets, 0, NULL, NULL));
   return collect(s, r, output_count, output_names, outputs);
 }
 

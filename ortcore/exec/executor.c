@@ -226,12 +226,19 @@ static status run_special(exec_step *e) {
 }
 
 static status finish_step(frame *f, exec_step *e) {
-  while (f->scratch_count) buffer_release(f->scratch[--f->scratch_count]);
+  status kept = OK;
+  while (f->scratch_count) {
+    buffer *scratch = f->scratch[--f->scratch_count];
+    if (!f->env->kept) buffer_release(scratch);
+    else if (!kept) kept = buffer_list_add(f->env->kept, scratch);
+    else buffer_release(scratch);
+  }
   if (e->flags & EXEC_RELEASE)
     for (int32_t i = 0; i < e->source->release_count; ++i) frame_drop(f, e->source->releases[i]);
   status s = e->late_error;
   e->late_error = NULL;
-  return s;
+  if (s) ortc_status_release(kept);
+  return s ? s : kept;
 }
 
 static status explain(const exec_step *e, status s) {

@@ -47,6 +47,7 @@ typedef struct run_env {
   const device *device;                                     /* NULL: the host alone. Entered by the calling thread */
   ortc_allocator *device_allocator;
   stream *stream;                                           /* of the device */
+  buffer_list *kept;                                        /* if set: buffers go there instead of being given back during the run */
   bool host_waits;                                          /* a copy to host memory was enqueued that somebody will read */
   int threads;
   const _Atomic bool *terminate;                            /* may be NULL */

@@ -19,6 +19,7 @@ status binding_create(ortc_session *s, ortc_binding **out) {
     return status_out_of_memory();
   }
   status failed = lane_acquire(&s->lanes, &b->on);
+  b->graphs.enabled = s->lanes.options.graphs;
   if (!failed && b->on) b->work = b->on->work;
   else if (!failed) failed = stream_create(device_cpu(), &b->work);
   if (failed) {
@@ -38,6 +39,7 @@ void binding_release(ortc_binding *b) {
   mem_free(b->order);
   mem_free(b->feeds);
   mem_free(b->targets);
+  graph_cache_clear(&b->graphs);
   if (b->session) lane_give_back(&b->session->lanes, b->on);
   session_release(b->session);
   mem_free(b);
@@ -234,7 +236,7 @@ static status run_bound(ortc_binding *b, const ortc_run_options *options) {
   if (!b->order_count) return ERROR(INVALID_ARGUMENT, "At least one output should be requested: bind the outputs you want before the run");
   for (int32_t i = 0; i < s->feed_count; ++i) b->feeds[i] = b->inputs[i] ? feed_of_value(b->inputs[i]) : (feed){0};
   for (int32_t o = 0; o < s->target_count; ++o) set_target(b, &b->outputs[o], &s->io[ORTC_IO_OUTPUT].items[o], &b->targets[o]);
-  TRY(session_run(s, options, b->feeds, b->targets, b->copied, b->on));
+  TRY(session_run(s, options, b->feeds, b->targets, b->copied, b->on, b->on ? &b->graphs : NULL));
   b->copied = 0;
   status result = OK;
   for (int32_t o = 0; o < s->target_count; ++o) {

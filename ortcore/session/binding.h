@@ -3,7 +3,7 @@
 #define ORTCORE_SESSION_BINDING_H
 
 #include <ortcore/device/device.h>
-#include <ortcore/session/session.h>
+#include <ortcore/session/graph_cache.h>
 
 /* How one output is bound, and what it was after the latest run. */
 typedef struct bound_output {
@@ -21,6 +21,7 @@ typedef struct bound_output {
 struct ortc_binding {
   ortc_session *session;
   lane *on;                                                 /* of the session's device, fixed when the binding is made; NULL: the host */
+  graph_cache graphs;
   stream *work;                                             /* the lane's, or the CPU's */
   ortc_value **inputs;                                      /* by graph input; NULL: not bound */
   bound_output *outputs;                                    /* by graph output */

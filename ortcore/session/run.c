@@ -3,14 +3,14 @@
 #include <ortcore/base/threads.h>
 #include <ortcore/device/memory_info.h>
 #include <ortcore/exec/transfer.h>
-#include <ortcore/session/session.h>
+#include <ortcore/session/graph_cache.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- Run options ---------------------------------------------------------------------------------------------------------- */
 
-typedef struct run_settings { bool shrink, stage, no_wait; } run_settings;
+typedef struct run_settings { bool shrink, stage, no_wait, no_graph; } run_settings;
 
 /* "cpu:0;gpu:1": every device named must be one whose arena this session has. */
 static status parse_shrinkage(const ortc_session *s, const char *text, run_settings *out) {
@@ -36,6 +36,7 @@ static status read_settings(const ortc_session *s, const ortc_run_options *optio
     const char *graph_id = settings_get(&options->config, "gpu_graph_id");
     char *end = NULL;
     if (graph_id && (strtol(graph_id, &end, 10), !*graph_id || *end)) return ERROR(INVALID_ARGUMENT, "gpu_graph_id must be a whole number, not '%s'", graph_id);
+    out->no_graph = graph_id && strtol(graph_id, NULL, 10) == -1;
     out->no_wait = settings_get_int(&options->config, "disable_synchronize_execution_providers", 0) == 1;
     out->stage = settings_get_int(&options->config, "stage_outputs", 0) == 1;
   }
@@ -123,12 +124,15 @@ static void count_run(ortc_session *s, const ortc_run_stats *run) {
   s->total.host_to_device_copies += run->host_to_device_copies;
   s->total.device_to_host_copies += run->device_to_host_copies;
   s->total.planned_bytes = run->planned_bytes;
+  s->total.graph_captures += run->graph_captures;
+  s->total.graph_updates += run->graph_updates;
+  s->total.graph_launches += run->graph_launches;
   pthread_mutex_unlock(&s->stats_lock);
 }
 
 #define INLINE_FEEDS 32
 
-static status acquire_frame(ortc_session *s, const feed *feeds, const lane *on, frame **out) {
+status session_acquire_frame(ortc_session *s, const feed *feeds, const lane *on, frame **out) {
   const tensor *inline_views[INLINE_FEEDS] = {0}, **views = inline_views;
   ortc_allocator *const allocators[2] = {s->allocator, on ? on->memory : NULL};
   if (s->feed_count > INLINE_FEEDS && !(views = mem_alloc((size_t)s->feed_count * sizeof *views))) return status_out_of_memory();
@@ -152,58 +156,95 @@ static status finish_on_device(frame *f, const run_env *env, bool wait) {
   return event_record(f->finished, env->stream);
 }
 
-static status run_frame(ortc_session *s, const run_settings *settings, frame *f, run_env *env, feed *feeds, target *targets) {
-  if (env->stream) TRY(follow_earlier_run(f, env->stream));
-  status result = settings->stage ? run_staged(f, env, s->feed_count, feeds, s->target_count, targets) : executor_run(f, env, s->feed_count, feeds, targets);
-  if (!env->stream) return result;
-  bool wait = result || env->host_waits || !(settings->no_wait || s->lanes.callers);
-  status late = finish_on_device(f, env, wait);
+/* One run on its way from the options to the device. */
+typedef struct call {
+  ortc_session *s;
+  run_settings settings;
+  feed *feeds;
+  target *targets;
+  lane *on;                                                 /* NULL: the host */
+  graph_cache *graphs;                                      /* NULL: none */
+  recorded_run *recorded;                                   /* it owns the frame */
+  bool captured;                                            /* by the caller: nothing may wait */
+  run_env env;
+} call;
+
+static status execute(call *c, frame *f) {
+  ortc_session *s = c->s;
+  if (c->captured) return recorded_run_join(c->recorded, &c->env, s->feed_count, c->feeds, s->target_count, c->targets);
+  if (c->settings.stage) return run_staged(f, &c->env, s->feed_count, c->feeds, s->target_count, c->targets);
+  if (c->recorded) return recorded_run_run(c->recorded, &c->env, s->feed_count, c->feeds, s->target_count, c->targets);
+  return executor_run(f, &c->env, s->feed_count, c->feeds, c->targets);
+}
+
+static status run_frame(call *c, frame *f) {
+  if (!c->on || c->captured) return execute(c, f);
+  TRY(follow_earlier_run(f, c->env.stream));
+  status result = execute(c, f);
+  bool wait = result || c->env.host_waits || !(c->settings.no_wait || c->s->lanes.callers);
+  status late = finish_on_device(f, &c->env, wait);
   if (result) ortc_status_release(late);
   return result ? result : late;
 }
 
-static status run_on_lane(ortc_session *s, const ortc_run_options *options, const run_settings *settings, feed *feeds, target *targets, uint64_t copied, lane *on) {
+static status find_frame(call *c, frame **out) {
+  if (c->captured) TRY(graph_cache_add_captured(c->graphs, c->s, c->feeds, c->on, &c->recorded));
+  else if (c->graphs && c->graphs->enabled && !c->settings.no_graph) TRY(graph_cache_find(c->graphs, c->s, c->feeds, c->on, &c->recorded));
+  else return session_acquire_frame(c->s, c->feeds, c->on, out);
+  *out = recorded_run_frame(c->recorded);
+  return OK;
+}
+
+static status run_on_lane(call *c) {
+  ortc_session *s = c->s;
   frame *f;
-  TRY(acquire_frame(s, feeds, on, &f));
-  int threads = threads_acquire(s->threads);
-  threads_set_team(threads);
-  run_env env = {.allocator = s->allocator, .threads = threads, .terminate = options ? &options->terminate : NULL, .trace = s->trace,
-                 .stats = {.bytes_copied = copied, .planned_bytes = f->shapes->block_bytes[0] + f->shapes->block_bytes[1]}};
-  if (on) {
-    env.device = s->lanes.device;
-    env.device_allocator = on->memory;
-    env.stream = on->work;
-  }
+  TRY(find_frame(c, &f));
+  c->env.threads = threads_acquire(s->threads);
+  threads_set_team(c->env.threads);
+  c->env.stats.planned_bytes = f->shapes->block_bytes[0] + f->shapes->block_bytes[1];
   int64_t begin = s->trace ? profiler_now_ns() : 0;
-  status result = run_frame(s, settings, f, &env, feeds, targets);
-  threads_give_back(threads);
+  status result = run_frame(c, f);
+  threads_give_back(c->env.threads);
   if (s->trace) profiler_record(s->trace, "Session", "model_run", NULL, NULL, begin, profiler_now_ns());
-  frame_pool_give_back(&s->frames, f);
-  if (!result) count_run(s, &env.stats);
+  if (!c->recorded) frame_pool_give_back(&s->frames, f);
+  if (!result) count_run(s, &c->env.stats);
   return result;
 }
 
+static status check_capture(call *c) {
+  c->captured = c->env.device->vtable->is_capturing(c->env.stream);
+  if (!c->captured || c->graphs) return OK;
+  return ERROR(FAIL, "the session's user_compute_stream is being captured; only a run with an IOBinding whose inputs and outputs are device memory can be captured");
+}
+
 /* With the device current for this thread. */
-static status run_on_device(ortc_session *s, const ortc_run_options *options, const run_settings *settings, feed *feeds, target *targets, uint64_t copied, lane *on) {
-  const device *d = s->lanes.device;
+static status run_on_device(call *c) {
+  const device *d = c->s->lanes.device;
   lane *own = NULL;
   intptr_t before;
   TRY(d->vtable->enter(d, &before));
-  status result = on ? OK : lane_acquire(&s->lanes, &own);
-  if (!result) result = run_on_lane(s, options, settings, feeds, targets, copied, on ? on : own);
-  lane_give_back(&s->lanes, own);
+  status result = c->on ? OK : lane_acquire(&c->s->lanes, &own);
+  if (own) c->on = own;
+  if (!result) {
+    c->env.device = d;
+    c->env.device_allocator = c->on->memory;
+    c->env.stream = c->on->work;
+    result = check_capture(c);
+  }
+  if (!result) result = run_on_lane(c);
+  lane_give_back(&c->s->lanes, own);
   d->vtable->leave(d, before);
   return result;
 }
 
-status session_run(ortc_session *s, const ortc_run_options *options, feed *feeds, target *targets, uint64_t copied, lane *on) {
-  run_settings settings;
-  TRY(read_settings(s, options, &settings));
+status session_run(ortc_session *s, const ortc_run_options *options, feed *feeds, target *targets, uint64_t copied, lane *on, graph_cache *graphs) {
+  call c = {.s = s, .feeds = feeds, .targets = targets, .on = on, .graphs = graphs,
+            .env = {.allocator = s->allocator, .terminate = options ? &options->terminate : NULL, .trace = s->trace, .stats.bytes_copied = copied}};
+  TRY(read_settings(s, options, &c.settings));
   TRY(complete_feeds(s, feeds));
   TRY(session_check_symbols(s, feeds));
-  status result = s->lanes.device ? run_on_device(s, options, &settings, feeds, targets, copied, on)
-                                  : run_on_lane(s, options, &settings, feeds, targets, copied, NULL);
-  if (settings.shrink) {
+  status result = s->lanes.device ? run_on_device(&c) : run_on_lane(&c);
+  if (c.settings.shrink) {
     frame_pool_trim(&s->frames);
     ortc_allocator_shrink(s->allocator);
   }

@@ -5,6 +5,8 @@
 #include <ortcore/exec/executor.h>
 #include <ortcore/session/lane.h>
 
+typedef struct graph_cache graph_cache;                     /* session/graph_cache.h */
+
 /* A named input or output, and where it stands in the main graph's inputs or outputs. */
 typedef struct session_io {
   ortc_io_info info;
@@ -51,9 +53,11 @@ status session_check_output(const session_io *io, const tensor *buffer) MUST_CHE
 /* Symbols mean one number in all inputs of a run. */
 status session_check_symbols(const ortc_session *s, const feed *feeds) MUST_CHECK;
 
-/* session/run.c: feeds by graph input (all set but those of overridable initializers), targets by graph output. on: the binding's lane; NULL:
- * any, or the host's. Everything is complete when it returns, unless the caller's stream or options say that the caller waits. */
-status session_run(ortc_session *s, const ortc_run_options *options, feed *feeds, target *targets, uint64_t copied, lane *on) MUST_CHECK;
+/* The frame for these shapes, from the pool or made; on: NULL on the CPU. */
+status session_acquire_frame(ortc_session *s, const feed *feeds, const lane *on, frame **out) MUST_CHECK;
+/* session/run.c: feeds by graph input (all set but those of overridable initializers), targets by graph output. on and graphs: the binding's;
+ * NULL: any lane, or the host, and no graphs. Everything is complete when it returns, unless the caller's stream or options say that the caller waits. */
+status session_run(ortc_session *s, const ortc_run_options *options, feed *feeds, target *targets, uint64_t copied, lane *on, graph_cache *graphs) MUST_CHECK;
 /* The name of the provider that runs the node. */
 static inline const char *session_node_provider(const node *n) { return n->kernel ? PROVIDER_CUDA : PROVIDER_CPU; }
 feed feed_of_value(const ortc_value *value);

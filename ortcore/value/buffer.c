@@ -75,3 +75,25 @@ void buffer_release(buffer *b) {
   if (b->release) b->release(b->user);
   mem_free(b);
 }
+
+status buffer_list_add(buffer_list *l, buffer *b) {
+  if (!b) return OK;
+  if (l->count == l->capacity) {
+    int32_t capacity = l->capacity ? 2 * l->capacity : 8;
+    buffer **items = mem_realloc(l->items, (size_t)capacity * sizeof *items);
+    if (!items) {
+      buffer_release(b);
+      return status_out_of_memory();
+    }
+    l->items = items;
+    l->capacity = capacity;
+  }
+  l->items[l->count++] = b;
+  return OK;
+}
+
+void buffer_list_clear(buffer_list *l) {
+  for (int32_t i = 0; i < l->count; ++i) buffer_release(l->items[i]);
+  mem_free(l->items);
+  *l = (buffer_list){0};
+}

@@ -26,4 +26,9 @@ void buffer_abandon(buffer *b);
 buffer *buffer_retain(buffer *b);
 void buffer_release(buffer *b);
 
+/* Buffers that are kept for as long as something needs them. */
+typedef struct buffer_list { buffer **items; int32_t count, capacity; } buffer_list;
+status buffer_list_add(buffer_list *l, buffer *b) MUST_CHECK;   /* takes the reference, also when it fails; NULL is fine */
+void buffer_list_clear(buffer_list *l);
+
 #endif

@@ -182,6 +182,7 @@ cdef extern from "ortcore.h" nogil:
     int64_t ortc_session_get_profiling_start_ns(const ortc_session *session)
     ctypedef struct ortc_run_stats:
         uint64_t runs, bytes_copied, bytes_reordered, allocations, kernel_launches, host_to_device_copies, device_to_host_copies, planned_bytes
+        uint64_t graph_captures, graph_updates, graph_launches
     void ortc_session_get_stats(const ortc_session *session, ortc_run_stats *out_total, ortc_run_stats *out_latest)
     uint64_t ortc_session_trim(ortc_session *session)
 

@@ -286,4 +286,5 @@ cdef dict feed_dict(object input_feed):
 cdef dict stats_dict(const ortc_run_stats *s):
     return {"runs": s.runs, "bytes_copied": s.bytes_copied, "bytes_reordered": s.bytes_reordered, "allocations": s.allocations,
             "kernel_launches": s.kernel_launches, "host_to_device_copies": s.host_to_device_copies, "device_to_host_copies": s.device_to_host_copies,
-            "planned_bytes": s.planned_bytes}
+            "planned_bytes": s.planned_bytes, "graph_captures": s.graph_captures, "graph_updates": s.graph_updates,
+            "graph_launches": s.graph_launches}
