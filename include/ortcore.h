@@ -356,8 +356,13 @@ ORTC_API const char *ortc_session_get_provider(const ortc_session *session, size
 /* Option `index` of that provider as it holds for the session, given or by default; false out of range. */
 ORTC_API bool ortc_session_get_provider_option(const ortc_session *session, const char *provider, size_t index, const char **out_key, const char **out_value);
 ORTC_API ortc_allocator *ortc_session_get_allocator(const ortc_session *session);            /* lent: the session's CPU allocator */
-/* Nodes as placed: name, operator, domain, provider. Returns false out of range. Names are the model's after optimisation. */
-typedef struct ortc_node_info { const char *name, *op_type, *domain, *provider; } ortc_node_info;
+/* Nodes as placed. Returns false out of range. Names are the model's after optimisation. Copies between host and device are nodes MemcpyFromHost
+ * and MemcpyToHost. */
+typedef struct ortc_node_info {
+  const char *name, *op_type, *domain, *provider;
+  const char *reason;                        /* in a session on a device: why it does not run there, or why it copies; else NULL */
+  int64_t bytes;                             /* of its first output with the latest shapes; -1 if they are not known */
+} ortc_node_info;
 ORTC_API bool ortc_session_get_node(const ortc_session *session, size_t index, ortc_node_info *out_info);
 /* Ends profiling and writes the trace (Chrome JSON). Lends the file's path, "" if profiling was off or has ended. */
 ORTC_API ortc_status *ortc_session_end_profiling(ortc_session *session, const char **out_path);

@@ -67,10 +67,27 @@ bool ortc_session_get_provider_option(const ortc_session *session, const char *p
 
 ortc_allocator *ortc_session_get_allocator(const ortc_session *session) { return session ? session->allocator : NULL; }
 
+/* What the model says of the shape, or else the plan for the latest shapes. */
+static int64_t output_bytes(plan *p, const step *s) {
+  int64_t bytes = -1;
+  if (!s->out_count || s->out[0] == NO_VALUE) return -1;
+  pthread_mutex_lock(&p->lock);
+  const slot_plan *slot = p->cache[0] ? &p->cache[0]->slots[s->out[0]] : NULL;
+  if (slot && slot->known) bytes = (int64_t)tensor_bytes(&slot->view);
+  pthread_mutex_unlock(&p->lock);
+  const fact *f = &p->graph->values[s->out[0]].fact;
+  tensor shape;
+  if (bytes >= 0 || f->kind != KIND_TENSOR || !fact_is_static(f)) return bytes;
+  status failed = tensor_init(&shape, f->type, f->rank, f->dims);
+  ortc_status_release(failed);
+  return failed ? -1 : (int64_t)tensor_bytes(&shape);
+}
+
 bool ortc_session_get_node(const ortc_session *session, size_t index, ortc_node_info *out_info) {
   if (!session || !out_info || index >= (size_t)session->plan->step_count) return false;
-  const node *n = session->plan->steps[index].node;
-  *out_info = (ortc_node_info){n->name, n->op_type, n->domain, session_node_provider(n)};
+  const step *s = &session->plan->steps[index];
+  const node *n = s->node;
+  *out_info = (ortc_node_info){n->name, n->op_type, n->domain, session_node_provider(n), n->placed_because, output_bytes(session->plan, s)};
   return true;
 }
 

@@ -38,6 +38,7 @@ typedef struct node {
   int64_t opset;                                            /* version of its domain that the model imports */
   const struct op_def *op;                                  /* resolved by ops/registry */
   const struct kernel_row *kernel;                          /* of a device, where placement put it; NULL: it runs on the CPU */
+  const char *placed_because;                               /* of nodes that do not run on the session's device, and of copies; else NULL */
   int32_t input_count, output_count;
   int32_t *inputs, *outputs;                                /* value ids of this graph; NO_VALUE where omitted */
   int32_t attr_count;

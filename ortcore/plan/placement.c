@@ -75,13 +75,28 @@ static void set_from_shapes(placer *p, const node *n) {
     if (n->outputs[i] != NO_VALUE) p->places[n->outputs[i]].from_shapes = true;
 }
 
+static void to_host(node *n, const char *because) {
+  n->kernel = NULL;
+  n->placed_because = because;
+}
+
+static const char *why_no_kernel(const placer *p, const node *n) {
+  if (n->op->flags & OP_SUBGRAPHS) return "its subgraphs are run by the host";
+  if (n->op->flags & OP_VALUES) return "sequences, maps and optionals are the host's";
+  const fact *first = n->input_count && n->inputs[0] != NO_VALUE ? &p->g->values[n->inputs[0]].fact : NULL;
+  return zone_printf(p->g->memory, "the device has no kernel for %s of tensor(%s) with these attributes", n->op_type, first ? dtype_name(first->type) : "");
+}
+
 static void choose_kernels(placer *p) {
   for (int32_t i = 0; i < p->g->node_count; ++i) {
     node *n = p->g->nodes[i];
     n->kernel = find_kernel(p, n);
-    if (!(n->op->flags & OP_SHAPE_ONLY) && !continues_shapes(p, n)) continue;
-    n->kernel = NULL;
-    set_from_shapes(p, n);
+    if ((n->op->flags & OP_SHAPE_ONLY) || continues_shapes(p, n)) {
+      to_host(n, "it computes with dims only");
+      set_from_shapes(p, n);
+    } else if (!n->kernel && !is_view(n)) {
+      to_host(n, why_no_kernel(p, n));
+    }
   }
 }
 
@@ -117,7 +132,7 @@ static void note_uses(placer *p, const node *n) {
 static void find_readers(placer *p) {
   for (int32_t i = p->g->node_count - 1; i >= 0; --i) {
     node *n = p->g->nodes[i];
-    if (n->kernel && serves_the_host(p, n)) n->kernel = NULL;
+    if (n->kernel && serves_the_host(p, n)) to_host(n, "only the host reads what it computes");
     note_uses(p, n);
   }
 }
@@ -159,10 +174,9 @@ static status add_copy(placer *p, int32_t v, bool to_device, const node *reader,
   n->opset = 1;
   n->op = op_find("ortcore", op, 1);
   n->name = zone_printf(p->g->memory, "%s_%s", op, p->g->values[v].name);
-  char *reason = zone_printf(p->g->memory, to_device ? "node '%s' (%s), which runs on the device, reads it" : "node '%s' (%s), which runs on the host, reads it",
+  n->placed_because = zone_printf(p->g->memory, to_device ? "node '%s' (%s), which runs on the device, reads it" : "node '%s' (%s), which runs on the host, reads it",
                              reader->name, reader->op_type);
-  if (!n->name || !reason) return status_out_of_memory();
-  TRY(node_set_attr_string(p->g, n, COPY_REASON, reason));
+  if (!n->name || !n->placed_because) return status_out_of_memory();
   p->order[p->order_count++] = n;
   return OK;
 }

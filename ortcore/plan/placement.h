@@ -2,7 +2,7 @@
  *
  * A node runs on the device if the provider has a kernel for it, unless it is shape arithmetic, whose results the host needs. A value lies where
  * it is made; a graph input or constant where it is read. Where a value is read on the other side a node MemcpyToHost or MemcpyFromHost
- * stands before its first reader there, with its reason in an attribute. Views follow what they view; subgraphs run on the host. */
+ * stands before its first reader there, that says why. Views follow what they view; subgraphs run on the host. */
 #ifndef ORTCORE_PLAN_PLACEMENT_H
 #define ORTCORE_PLAN_PLACEMENT_H
 
@@ -10,9 +10,8 @@
 
 #define COPY_TO_DEVICE "MemcpyFromHost"
 #define COPY_TO_HOST "MemcpyToHost"
-#define COPY_REASON "reason"
 
-/* Of the main graph, after all passes. Sets node.kernel and value.on_device. */
+/* Of the main graph, after all passes. Sets node.kernel, node.placed_because and value.on_device. */
 status placement_apply(graph *g, const provider *p) MUST_CHECK;
 
 #endif
