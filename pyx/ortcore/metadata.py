@@ -1,7 +1,7 @@
 """What a model says of itself, and where its nodes were placed."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class NodeArg:
@@ -71,10 +71,25 @@ class OrtExternalInitializerInfo:
         self.filepath, self.file_offset, self.byte_size = filepath, file_offset, byte_size
 
 
-def assigned_subgraphs(nodes: list[tuple[str, str, str, str]]) -> list[OrtEpAssignedSubgraph]:
-    """Nodes as (name, operator, domain, provider), gathered by provider."""
+class PlacedNode(NamedTuple):
+    """A node as a session executes it."""
+
+    name: str
+    op_type: str
+    domain: str
+    provider: str
+    reason: str | None                                      # in a session on CUDA: why it runs on the CPU, or why it copies
+    bytes: int | None                                       # of its first output with the latest shapes, where they are known
+
+    def __str__(self) -> str:
+        size = "" if self.bytes is None else f", {self.bytes} bytes"
+        return f"{self.name} ({self.op_type}): {self.provider}{size}" + (f", because {self.reason}" if self.reason else "")
+
+
+def assigned_subgraphs(nodes: list[tuple[str, str, str, str, str | None, int | None]]) -> list[OrtEpAssignedSubgraph]:
+    """Nodes as NativeSession.nodes() gives them, gathered by provider."""
     by_provider: dict[str, list[OrtEpAssignedNode]] = {}
-    for name, op_type, domain, provider in nodes:
+    for name, op_type, domain, provider, *_ in nodes:
         by_provider.setdefault(provider, []).append(OrtEpAssignedNode(name, op_type, domain))
     return [OrtEpAssignedSubgraph(provider, its) for provider, its in by_provider.items()]
 

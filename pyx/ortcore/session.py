@@ -18,7 +18,7 @@ from ortcore._process import get_available_providers, get_thread_budget
 from ortcore._session import NativeSession
 from ortcore._value import OrtValue
 from ortcore.devices import OrtEpDevice, get_ep_devices
-from ortcore.metadata import ModelMetadata, NodeArg, OrtEpAssignedSubgraph, assigned_subgraphs, make_node_args
+from ortcore.metadata import ModelMetadata, NodeArg, OrtEpAssignedSubgraph, PlacedNode, assigned_subgraphs, make_node_args
 from ortcore.options import RunOptions, SessionOptions
 from ortcore.vector import OrtValueVector
 
@@ -245,9 +245,15 @@ class InferenceSession(SessionBase):
             raise make_error(1, "set the config entry 'session.record_ep_graph_assignment_info' to '1' before making the session")
         return assigned_subgraphs(self._native().nodes())
 
+    def explain(self) -> list[PlacedNode]:
+        """The nodes that a run executes, in order: which provider runs each, and in a session on CUDA why one does not run there. Copies between
+        host and device are nodes MemcpyFromHost and MemcpyToHost; bytes are those of the latest run's shapes."""
+        return [PlacedNode(*node) for node in self._native().nodes()]
+
     def stats(self) -> dict[str, dict[str, int]]:
         """Counters of what runs have cost: {"total": {...}, "latest": {...}} with runs, bytes_copied, bytes_reordered, allocations,
-        kernel_launches, host_to_device_copies, device_to_host_copies and planned_bytes (memory for activations)."""
+        kernel_launches (steps), host_to_device_copies, device_to_host_copies, planned_bytes (memory for activations), and of CUDA graphs
+        graph_captures, graph_updates and graph_launches."""
         total, latest = self._native().stats()
         return {"total": total, "latest": latest}
 

@@ -157,7 +157,7 @@ def check_error(case: Case, device):
 
 
 def runs_on_cuda(session):
-    return any(provider == CUDA for *_, provider in session._sess.nodes())
+    return any(node.provider == CUDA for node in session.explain())
 
 
 def check_results(case: Case, device):
