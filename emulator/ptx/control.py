@@ -1,77 +1,74 @@
 """Instructions that decide what runs next: comparisons, branches, calls, barriers; and those that do nothing here."""
 from instructions import split_opcode
 from parse import Pair
-from ptx_types import HALVES
+from ptx_types import HALVES, INTEGERS
 from writer import cxx_name
 
-ORDERED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "lo": "<", "ls": "<=", "hi": ">", "hs": ">="}
-# True for NaN too: the opposite comparison, negated.
-UNORDERED = {"equ": "!=", "neu": "==", "ltu": ">=", "leu": ">", "gtu": "<=", "geu": "<"}
+# Conditions of setp and set. Those that end in u hold for NaN too; `ne` does not, unlike C++'s.
+APART = "({a} < {b} || {a} > {b})"
+COMPARISONS = {
+    "eq": "{a} == {b}", "ne": APART, "lt": "{a} < {b}", "le": "{a} <= {b}", "gt": "{a} > {b}", "ge": "{a} >= {b}",
+    "lo": "{a} < {b}", "ls": "{a} <= {b}", "hi": "{a} > {b}", "hs": "{a} >= {b}",
+    "equ": f"!{APART}", "neu": "!({a} == {b})", "ltu": "!({a} >= {b})", "leu": "!({a} > {b})", "gtu": "!({a} <= {b})", "geu": "!({a} < {b})",
+    "num": "!is_nan({a}) && !is_nan({b})", "nan": "is_nan({a}) || is_nan({b})",
+}
 COMBINE = {"and": "&", "or": "|", "xor": "^"}
+PAIRS = ("f16x2", "bf16x2")
+# What `set` gives where its condition holds, if that is not all bits set.
+ONE = {"f32": "1.0f", "f16": "as_f16(0x3c00)", "bf16": "as_bf16(0x3f80)"}
+ONE_BITS = {"f16x2": "0x3c00u", "bf16x2": "0x3f80u"}
 
 
-def comparison(w, operator, kind, a, b):
-    """The C++ condition; `ne` between floats is false for NaN, which C++ sees otherwise."""
+def comparison(operator, kind, a, b):
+    """The C++ condition for two expressions of a type."""
     if kind in HALVES:
-        a, b, kind = f"f32({a})", f"f32({b})", "f32"
-    if operator in UNORDERED:
-        if operator == "neu":
-            return f"{a} != {b}"
-        return f"!({a} {UNORDERED[operator]} {b}) || is_nan({a}) || is_nan({b})" if operator == "equ" else f"!({a} {UNORDERED[operator]} {b})"
-    if operator == "num":
-        return f"!is_nan({a}) && !is_nan({b})"
-    if operator == "nan":
-        return f"is_nan({a}) || is_nan({b})"
-    if operator == "ne" and kind in ("f32", "f64"):
-        return f"({a} < {b} || {a} > {b})"
-    return f"{a} {ORDERED[operator]} {b}"
+        a, b = f"f32({a})", f"f32({b})"
+    if operator == "ne" and kind in INTEGERS:
+        return f"{a} != {b}"
+    return COMPARISONS[operator].format(a=a, b=b)
 
 
-def compare_operands(w, operator, kind, operands, modifiers):
+def comparison_of_halves(operator, kind, a, b):
+    """The conditions for the low and the high halves of two pairs."""
+    return [comparison(operator, kind[:-2], f"({a}).{part}()", f"({b}).{part}()") for part in ("low", "high")]
+
+
+def operands_of_comparison(w, kind, operands, modifiers):
     a, b = (w.read(x, kind) for x in operands[:2])
     if "ftz" in modifiers and kind == "f32":
         a, b = f"flushed({a})", f"flushed({b})"
-    return a, b
+    combine = next((COMBINE[m] for m in modifiers if m in COMBINE), None)
+    return a, b, f" {combine} {w.read(operands[2], 'pred')}" if combine else ""
 
 
 def set_predicate(w, instruction):
-    """setp.op{.bool}{.ftz}.type p{|q}, a, b{, {!}c}: q gets the negated comparison."""
+    """setp.op{.bool}{.ftz}.type p{|q}, a, b{, {!}c}: q gets the negated comparison; of pairs, p the low and q the high one."""
     _, (operator, *modifiers), (kind, *_) = split_opcode(instruction.opcode)
     destination, *operands = instruction.operands
     pair = destination if isinstance(destination, Pair) else Pair(destination, "_")
-    if kind in ("f16x2", "bf16x2"):
-        return set_two_predicates(w, operator, kind, pair, operands)
-    condition = comparison(w, operator, kind, *compare_operands(w, operator, kind, operands, modifiers))
-    combine = next((COMBINE[m] for m in modifiers if m in COMBINE), None)
-    if combine is None and pair.second == "_":
+    a, b, extra = operands_of_comparison(w, kind, operands, modifiers)
+    if kind in PAIRS:
+        low, high = comparison_of_halves(operator, kind, a, b)
+        values = (pair.first, f"({low}){extra}"), (pair.second, f"({high}){extra}")
+        return " ".join(w.write(name, "pred", value) for name, value in values if name != "_")
+    condition = comparison(operator, kind, a, b)
+    if not extra and pair.second == "_":
         return w.write(pair.first, "pred", condition)
-    extra = f" {combine} {w.read(operands[2], 'pred')}" if combine else ""
-    writes = [w.write(name, "pred", f"{value}{extra}") for name, value in ((pair.first, "holds"), (pair.second, "!holds")) if name != "_"]
-    return f"{{ const bool holds = {condition}; {' '.join(writes)} }}"
-
-
-def set_two_predicates(w, operator, kind, pair, operands):
-    half = kind[:-2]
-    halves = ((f"{w.read(operands[0], kind)}.{part}()", f"{w.read(operands[1], kind)}.{part}()") for part in ("low", "high"))
-    conditions = [comparison(w, operator, half, a, b) for a, b in halves]
-    return " ".join(w.write(name, "pred", condition) for name, condition in zip((pair.first, pair.second), conditions, strict=True) if name != "_")
+    values = (pair.first, f"holds{extra}"), (pair.second, f"!holds{extra}")
+    return f"{{ const bool holds = {condition}; {' '.join(w.write(name, 'pred', value) for name, value in values if name != '_')} }}"
 
 
 def set_value(w, instruction):
-    """set.op{.bool}.dtype.stype d, a, b{, c}: all bits set or 1.0 where the comparison holds."""
+    """set.op{.bool}.dtype.stype d, a, b{, {!}c}: all bits set, or 1.0, where the condition holds."""
     _, (operator, *modifiers), (result, kind) = split_opcode(instruction.opcode)
     destination, *operands = instruction.operands
-    a, b = compare_operands(w, operator, kind, operands, modifiers)
-    combine = next((COMBINE[m] for m in modifiers if m in COMBINE), None)
-    extra = f" {combine} {w.read(operands[2], 'pred')}" if combine else ""
-    if kind in ("f16x2", "bf16x2"):
-        half = kind[:-2]
-        conditions = [f"({comparison(w, operator, half, f'({a}).{part}()', f'({b}).{part}()')}){extra}" for part in ("low", "high")]
-        ones = ("0xffff", "0xffff") if result in ("u32", "s32", "b32") else ("0x3c00", "0x3c00") if result == "f16x2" else ("0x3f80", "0x3f80")
-        return w.write(destination, "u32", f"({conditions[0]} ? {ones[0]}u : 0u) | ({conditions[1]} ? {ones[1]}u : 0u) << 16")
-    one = {"f32": "1.0f", "f16": "as_f16(0x3c00)", "bf16": "as_bf16(0x3f80)"}.get(result, f"({result})-1")
-    zero = {"f32": "0.0f", "f16": "as_f16(0)", "bf16": "as_bf16(0)"}.get(result, f"({result})0")
-    return w.write(destination, result, f"({comparison(w, operator, kind, a, b)}){extra} ? {one} : {zero}")
+    a, b, extra = operands_of_comparison(w, kind, operands, modifiers)
+    if kind in PAIRS:
+        low, high = comparison_of_halves(operator, kind, a, b)
+        one = ONE_BITS.get(result, "0xffffu")
+        return w.write(destination, "u32", f"(({low}){extra} ? {one} : 0u) | (({high}){extra} ? {one} : 0u) << 16")
+    one = ONE.get(result, f"({result})-1")
+    return w.write(destination, result, f"({comparison(operator, kind, a, b)}){extra} ? {one} : decltype({one}){{}}")
 
 
 def branch(w, instruction):

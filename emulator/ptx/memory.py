@@ -11,7 +11,6 @@ ATOMIC = {
 }
 INTEGER_MINMAX = {"min": "smaller(old, {b})", "max": "larger(old, {b})"}
 FLOAT_MINMAX = {"min": "minimum(old, {b})", "max": "maximum(old, {b})"}
-CACHE_HINTS = "unpacking of cache-policy operands"
 
 
 def space_of(modifiers):
@@ -38,22 +37,17 @@ def load(w, instruction):
     kind = types[0]
     names = destination.items if isinstance(destination, Vector) else [destination]
     at = pointer(w, source, space_of(modifiers), "load_at", scalar_bytes(kind) * len(names))
-    cell = storage(kind)
+    cell = storage(kind)                                       # halves are moved as bits
     if len(names) == 1:
-        return w.write(names[0], cell_type(kind), f"*({cell} *){at}")
-    reads = " ".join(w.write(name, cell_type(kind), f"from[{k}]") for k, name in enumerate(names) if name != "_")
+        return w.write(names[0], cell, f"*({cell} *){at}")
+    reads = " ".join(w.write(name, cell, f"from[{k}]") for k, name in enumerate(names) if name != "_")
     return f"{{ {cell} *const from = ({cell} *){at}; {reads} }}"
-
-
-def cell_type(kind):
-    """The type of a memory cell as it is moved: halves are moved as bits."""
-    return storage(kind)
 
 
 def store(w, instruction):
     _, modifiers, types = split_opcode(instruction.opcode)
     destination, source = instruction.operands[:2]
-    kind = cell_type(types[0])
+    kind = storage(types[0])
     values = source.items if isinstance(source, Vector) else [source]
     at = pointer(w, destination, space_of(modifiers), "store_at", scalar_bytes(kind) * len(values))
     if len(values) == 1:
@@ -64,7 +58,7 @@ def store(w, instruction):
 
 def move(w, instruction):
     """mov: between registers, and packing and unpacking of their parts."""
-    kind = cell_type(split_opcode(instruction.opcode)[2][0])
+    kind = storage(split_opcode(instruction.opcode)[2][0])
     destination, source = instruction.operands
     if isinstance(source, Vector):
         part = f"u{8 * scalar_bytes(kind) // len(source.items)}"

@@ -74,10 +74,6 @@ def load_matrix(w, instruction):
     return f"{{ u32 part[4]; {function}({address}, {len(names)}, part, {where(w)}); {writes} }}"
 
 
-def store_matrix(w, instruction):
-    raise w.unsupported("stmatrix needs sm_90")
-
-
 def multiply_matrices(w, instruction):
     """mma.sync.aligned.m16n8kDEPTH.row.col{.satfinite}.dtype.atype.btype.ctype d, a, b, c"""
     _, modifiers, (d_type, a_type, b_type, c_type) = split_opcode(instruction.opcode)
@@ -95,4 +91,4 @@ def multiply_matrices(w, instruction):
 
 
 HANDLERS = {"shfl": shuffle, "vote": vote, "match": match, "redux": reduce, "activemask": active_mask, "ldmatrix": load_matrix,
-            "stmatrix": store_matrix, "mma": multiply_matrices}
+            "mma": multiply_matrices}

@@ -1,4 +1,6 @@
 """The executor: barriers, warps, asynchronous copies, schedules, faults, races. Kernels are PTX text, so no nvcc is needed."""
+import platform
+
 import numpy as np
 import pytest
 
@@ -100,7 +102,7 @@ def test_shuffles(mode, c):
 
 
 def test_votes_matches_and_reductions():
-    body = f"and.b32 %r1, %i, 3; setp.eq.u32 %p1, %r1, 2; setp.ge.u32 %p2, %i, 0; sub.u32 %r2, 16, %i;\n" + at("%y", "%y", 48) + f"""
+    body = "and.b32 %r1, %i, 3; setp.eq.u32 %p1, %r1, 2; setp.ge.u32 %p2, %i, 0; sub.u32 %r2, 16, %i;\n" + at("%y", "%y", 48) + f"""
 vote.sync.ballot.b32 %r3, %p1, {WHOLE_WARP}; st.global.u32 [%y], %r3;
 vote.sync.all.pred %p3, %p2, {WHOLE_WARP}; vote.sync.any.pred %p4, !%p2, {WHOLE_WARP}; vote.sync.uni.pred %p5, %p1, {WHOLE_WARP};
 selp.u32 %r4, 1, 0, %p3; selp.u32 %r5, 2, 0, %p4; selp.u32 %r6, 4, 0, %p5; or.b32 %r4, %r4, %r5; or.b32 %r4, %r4, %r6; st.global.u32 [%y+4], %r4;
@@ -306,3 +308,16 @@ def test_threads_without_barriers_run_in_one_stack():
     before = library.lib.count_switches()
     library.launch("k", y, y, y, y, threads=256)
     assert library.lib.count_switches() - before <= 2
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the portable code is the only one elsewhere")
+def test_code_for_other_processors():
+    """The C library's context switch, and halves without instructions for them: every f16 to f32 and back."""
+    body = "cvt.f32.f16 %f1, %h1; cvt.rn.f16.f32 %h2, %f1; bar.sync 0;\n"
+    body = at("%a", "%a", 2) + "mov.u32 %r1, %ctaid.x; mad.wide.u32 %a, %r1, 2048, %a; ld.global.b16 %h1, [%a];\n" + body
+    body += at("%y", "%y", 2) + at("%b", "%b", 4) + "mad.wide.u32 %y, %r1, 2048, %y; mad.wide.u32 %b, %r1, 4096, %b;\n"
+    library = library_from_ptx(kernel(body + "st.global.b16 [%y], %h2; st.global.f32 [%b], %f1;"), flags=("-mno-f16c", "-DEMULATOR_UCONTEXT"))
+    halves = np.arange(1 << 16, dtype=np.uint32).astype(np.uint16).view(np.float16)
+    back, wide = np.zeros_like(halves), np.zeros(1 << 16, np.float32)
+    library.launch("k", back, halves, wide, wide, blocks=64, threads=1024)
+    assert np.array_equal(wide, halves.astype(np.float32), equal_nan=True) and np.array_equal(back, halves, equal_nan=True)
