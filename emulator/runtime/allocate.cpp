@@ -25,7 +25,7 @@ struct pool {
   uint64_t largest = 0;                                     /* 0: no limit */
 };
 
-handle_table<cudaMemPool_t, pool> pools(handle_kind::pool);
+auto &pools = *new handle_table<cudaMemPool_t, pool>(handle_kind::pool);
 
 std::shared_ptr<pool> default_pool(device &d) {
   if (!d.default_pool) d.default_pool = d.current_pool = pools.add(std::make_shared<pool>(pool{&d, true}));
@@ -56,6 +56,7 @@ cudaError_t free_now(void *p) {
   device_memory *memory;
   allocation *a;
   if (!p) return cudaSuccess;
+  if (const allocation *host = find_pinned(p); host && host->kind == memory_kind::managed) return free_managed(p);
   if (cudaError_t error = find_for_free("cudaFree", p, &memory, &a)) return error;
   ++counters.synchronisations;
   run_all_of(*device_at(a->device));
@@ -109,7 +110,7 @@ struct graph_allocation_work final : work {
   }
 };
 
-std::unordered_map<uint64_t, std::weak_ptr<graph_block>> graph_blocks;     /* by address */
+auto &graph_blocks = *new std::unordered_map<uint64_t, std::weak_ptr<graph_block>>;   /* by address */
 
 cudaError_t allocate_in_order(const char *call, void **out, size_t bytes, const std::shared_ptr<pool> &from, cudaMemPool_t handle, cudaStream_t where) {
   std::shared_ptr<stream> s = find_stream(call, where);

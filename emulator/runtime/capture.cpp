@@ -12,7 +12,7 @@ namespace emulator {
 
 namespace {
 
-std::vector<std::shared_ptr<capture>> captures;             /* that have begun and not ended */
+auto &captures = *new std::vector<std::shared_ptr<capture>>;   /* that have begun and not ended */
 
 bool forbids(const capture &c) {
   if (this_thread.capture_mode == cudaStreamCaptureModeRelaxed) return false;
@@ -101,7 +101,7 @@ cudaError_t end(cudaStream_t handle, cudaGraph_t *out) {
   }
   const graph_node *unjoined = c->invalidated ? nullptr : unjoined_node(*c);
   leave_capture(c);
-  if ((c->invalidated || unjoined) && c->own_graph) graphs.remove(c->into->handle);
+  if ((c->invalidated || unjoined) && c->own_graph) destroy_graph(*c->into);
   if (c->invalidated) return cudaErrorStreamCaptureInvalidated;
   if (unjoined) {
     report("capture", "the capture on %s ends while another stream is ahead of it with %s: let %s wait for an event that is recorded after it",

@@ -59,13 +59,15 @@ cudaError_t copy(const char *call, const box_end &to, const box_end &from, const
   return staging || (to_device && from_device) ? cudaSuccess : synchronise(call, s);
 }
 
-cudaError_t fill(const char *call, const box_end &to, const box &shape, int value, cudaStream_t handle) {
+/* `waits`: the function is not an asynchronous one, which makes a difference for host memory alone. */
+cudaError_t fill(const char *call, const box_end &to, const box &shape, int value, cudaStream_t handle, bool waits) {
   std::shared_ptr<stream> s = find_stream(call, handle);
   if (!s) return cudaErrorInvalidResourceHandle;
   if (shape.empty()) return cudaSuccess;
   std::shared_ptr<memset_work> m;
   if (cudaError_t error = make_memset(call, to, shape, static_cast<unsigned char>(value), 1, &m)) return error;
-  return submit_to(call, s, m);
+  if (cudaError_t error = submit_to(call, s, m)) return error;
+  return waits && place_of(to.data) == place::pinned ? synchronise(call, s) : cudaSuccess;
 }
 
 /* Symbols are module variables; their storage counts as device memory. */
@@ -140,19 +142,19 @@ cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int f
 }
 
 cudaError_t cudaMemset(void *to, int value, size_t bytes) {
-  return api("cudaMemset", unsafe_in_capture, [&] { return fill("cudaMemset", flat(to), {bytes, 1, 1}, value, nullptr); });
+  return api("cudaMemset", unsafe_in_capture, [&] { return fill("cudaMemset", flat(to), {bytes, 1, 1}, value, nullptr, true); });
 }
 
 cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream) {
-  return api("cudaMemsetAsync", ordinary, [&] { return fill("cudaMemsetAsync", flat(to), {bytes, 1, 1}, value, stream); });
+  return api("cudaMemsetAsync", ordinary, [&] { return fill("cudaMemsetAsync", flat(to), {bytes, 1, 1}, value, stream, false); });
 }
 
 cudaError_t cudaMemset2D(void *to, size_t pitch, int value, size_t width, size_t height) {
-  return api("cudaMemset2D", unsafe_in_capture, [&] { return fill("cudaMemset2D", rows(to, pitch), {width, height, 1}, value, nullptr); });
+  return api("cudaMemset2D", unsafe_in_capture, [&] { return fill("cudaMemset2D", rows(to, pitch), {width, height, 1}, value, nullptr, true); });
 }
 
 cudaError_t cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream) {
-  return api("cudaMemset2DAsync", ordinary, [&] { return fill("cudaMemset2DAsync", rows(to, pitch), {width, height, 1}, value, stream); });
+  return api("cudaMemset2DAsync", ordinary, [&] { return fill("cudaMemset2DAsync", rows(to, pitch), {width, height, 1}, value, stream, false); });
 }
 
 cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset, cudaMemcpyKind kind) {

@@ -2,6 +2,7 @@
 
 #include <emulator/runtime/api.h>
 #include <emulator/runtime/capture.h>
+#include <emulator/runtime/race.h>
 #include <emulator/runtime/report.h>
 #include <emulator/runtime/streams.h>
 
@@ -13,7 +14,7 @@ namespace emulator {
 
 namespace {
 
-std::unique_ptr<device> devices[kMostDevices];
+device *devices[kMostDevices];
 
 constexpr int kMajor = 8, kMinor = 0;                       /* compute capability */
 constexpr int kRegistersPerProcessor = 65536;
@@ -107,6 +108,7 @@ cudaError_t synchronise_device(const char *call) {
   }
   ++counters.synchronisations;
   run_all_of(d);
+  forget_settled_accesses();
   d.memory.check_red_zones();
   return d.failed;
 }
@@ -118,13 +120,13 @@ cudaError_t peer_pair(int from, int to) { return device_at(from) && device_at(to
 device *device_at(int ordinal) {
   if (ordinal < 0 || ordinal >= settings.devices) return nullptr;
   if (!devices[ordinal]) {
-    devices[ordinal] = std::make_unique<device>(ordinal);
+    devices[ordinal] = new device(ordinal);
     devices[ordinal]->default_stream = make_default_stream(*devices[ordinal]);
   }
-  return devices[ordinal].get();
+  return devices[ordinal];
 }
 
-device *used_device(int ordinal) { return ordinal >= 0 && ordinal < kMostDevices ? devices[ordinal].get() : nullptr; }
+device *used_device(int ordinal) { return ordinal >= 0 && ordinal < kMostDevices ? devices[ordinal] : nullptr; }
 
 /* The gate has checked that it is there. */
 device &current_device() { return *devices[this_thread.device]; }

@@ -24,7 +24,7 @@ struct event {
   std::vector<std::shared_ptr<graph_node>> nodes;
 };
 
-handle_table<cudaEvent_t, event> events(handle_kind::event);
+auto &events = *new handle_table<cudaEvent_t, event>(handle_kind::event);
 
 std::shared_ptr<event> find_event(const char *call, cudaEvent_t handle) {
   std::shared_ptr<event> e = events.find(handle);

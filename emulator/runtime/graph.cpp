@@ -10,9 +10,9 @@
 
 namespace emulator {
 
-handle_table<cudaGraph_t, graph> graphs(handle_kind::graph);
-handle_table<cudaGraphNode_t, graph_node> graph_nodes(handle_kind::graph_node);
-handle_table<cudaGraphExec_t, graph_exec> graph_execs(handle_kind::graph_exec);
+handle_table<cudaGraph_t, graph> &graphs = *new handle_table<cudaGraph_t, graph>(handle_kind::graph);
+handle_table<cudaGraphNode_t, graph_node> &graph_nodes = *new handle_table<cudaGraphNode_t, graph_node>(handle_kind::graph_node);
+handle_table<cudaGraphExec_t, graph_exec> &graph_execs = *new handle_table<cudaGraphExec_t, graph_exec>(handle_kind::graph_exec);
 
 namespace {
 
@@ -66,15 +66,15 @@ std::shared_ptr<graph> clone(const graph &g) {
   return copy;
 }
 
-void destroy(graph &g) {
+}  // namespace
+
+void destroy_graph(graph &g) {
   for (auto &node : g.nodes) {
     node->dependencies.clear();                             /* a long chain would be destroyed by recursion */
     graph_nodes.remove(node->handle);
   }
   graphs.remove(g.handle);
 }
-
-}  // namespace
 
 std::shared_ptr<graph> make_graph() {
   auto g = std::make_shared<graph>();
@@ -138,7 +138,7 @@ cudaError_t cudaGraphDestroy(cudaGraph_t handle) {
   return api("cudaGraphDestroy", releasing, [&] {
     std::shared_ptr<graph> g = find_graph("cudaGraphDestroy", handle);
     if (!g) return cudaErrorInvalidValue;
-    destroy(*g);
+    destroy_graph(*g);
     return cudaSuccess;
   });
 }

@@ -50,11 +50,12 @@ struct graph_exec {
   vector_clock after;                                       /* what comes before the end of it */
 };
 
-extern handle_table<cudaGraph_t, graph> graphs;
-extern handle_table<cudaGraphNode_t, graph_node> graph_nodes;
-extern handle_table<cudaGraphExec_t, graph_exec> graph_execs;
+extern handle_table<cudaGraph_t, graph> &graphs;
+extern handle_table<cudaGraphNode_t, graph_node> &graph_nodes;
+extern handle_table<cudaGraphExec_t, graph_exec> &graph_execs;
 
 std::shared_ptr<graph> make_graph();
+void destroy_graph(graph &g);
 std::shared_ptr<graph_node> add_node(graph &g, std::shared_ptr<const work> what, std::vector<std::shared_ptr<graph_node>> dependencies);
 
 /* Nodes in an order in which each comes after its dependencies; fewer than there are if they depend on themselves. */

@@ -26,8 +26,8 @@ struct pending_copy {
   uint64_t digest;                                          /* of what lies outside those pages */
 };
 
-std::map<uint64_t, allocation> pinned;                      /* by address */
-std::map<uint64_t, pending_copy> pending;                   /* by number */
+auto &pinned = *new std::map<uint64_t, allocation>;         /* by address */
+auto &pending = *new std::map<uint64_t, pending_copy>;      /* by number */
 bool is_open = false;                                       /* work is running: nothing is protected */
 
 uint64_t round_up(uint64_t n) { return (n + kPage - 1) / kPage * kPage; }
@@ -137,17 +137,14 @@ cudaError_t unregister(void *p) {
 
 }  // namespace
 
+cudaError_t free_managed(void *p) { return release("cudaFree", p); }
+
 allocation *find_pinned(const void *p) {
   uint64_t address = reinterpret_cast<uint64_t>(p);
   auto next = pinned.upper_bound(address);
   if (next == pinned.begin()) return nullptr;
   allocation &a = std::prev(next)->second;
   return address < a.address + a.bytes ? &a : nullptr;
-}
-
-bool is_pinned(const void *p, size_t bytes) {
-  const allocation *a = find_pinned(p);
-  return a && reinterpret_cast<uint64_t>(p) + bytes <= a->address + a->bytes;
 }
 
 void open_pinned() {

@@ -13,7 +13,7 @@ namespace emulator {
 
 /* Pinned, registered or managed memory at that address; NULL if it is none. */
 allocation *find_pinned(const void *p);
-bool is_pinned(const void *p, size_t bytes);
+cudaError_t free_managed(void *p);
 
 /* A copy of that memory is pending: it `writes` the memory or reads it. The number ends it again. */
 uint64_t protect_pinned(const void *p, size_t bytes, bool writes, std::string by);

@@ -5,6 +5,7 @@
 #include <emulator/runtime/memory.h>
 #include <emulator/runtime/pinned.h>
 #include <emulator/runtime/report.h>
+#include <emulator/runtime/scheduler.h>
 
 #include <sys/mman.h>
 
@@ -20,7 +21,7 @@ struct past_actor {
   uint32_t lane, time;
   std::string what;
 };
-std::deque<past_actor> actors;                              /* [0] is nobody */
+auto &actors = *new std::deque<past_actor>;                 /* [0] is nobody */
 const actor *current;
 uint32_t current_index;
 const access *current_access;                               /* of a kernel; NULL: a copy or a fill */
@@ -152,7 +153,7 @@ const observer watcher = {nullptr, on_access, on_shared_race};
 void watch_accesses(bool on) { set_observer(on ? &watcher : nullptr); }
 
 void begin_accesses(const actor &who) {
-  static actor copy;                                        /* the caller's is a temporary */
+  static actor &copy = *new actor;                          /* the caller's is a temporary */
   if (actors.empty()) actors.push_back({0, 0, "nobody"});
   copy = who;
   current = &copy;
@@ -179,6 +180,12 @@ void forget_all_accesses() {
     s = {};
   }
   actors.clear();
+}
+
+/* Rarely: it costs the pages of all that was touched. */
+void forget_settled_accesses() {
+  constexpr size_t many = 1 << 16;
+  if (actors.size() > many && !current && host_knows_all()) forget_all_accesses();
 }
 
 }  // namespace emulator

@@ -30,6 +30,8 @@ void access_range(uint64_t address, size_t bytes, bool write);
 /* Memory that was handed out anew has no past. */
 void forget_accesses(uint64_t address, size_t bytes);
 void forget_all_accesses();
+/* Called when the host has waited: what it knows to be done races with nothing that follows. */
+void forget_settled_accesses();
 
 }  // namespace emulator
 

@@ -13,7 +13,7 @@
 
 namespace emulator {
 
-vector_clock host_clock;
+vector_clock &host_clock = *new vector_clock;
 
 namespace {
 
@@ -21,8 +21,8 @@ namespace {
 constexpr size_t kMostQueued = 4096;
 
 uint64_t last_operation;
-std::vector<std::shared_ptr<stream>> streams;               /* with destroyed ones that have work left */
-std::condition_variable_any progress;                       /* a host function has returned */
+auto &streams = *new std::vector<std::shared_ptr<stream>>;  /* with destroyed ones that have work left */
+auto &progress = *new std::condition_variable_any;          /* a host function has returned */
 
 bool ready(const stream &s) {
   if (s.busy || s.queue.empty()) return false;
@@ -54,27 +54,28 @@ void run_front(const std::shared_ptr<stream> &s) {
   progress.notify_all();
 }
 
-/* Runs one operation that `m` needs, or waits for a host function that it needs. */
-void run_needed(const mark &m) {
+/* Runs one operation that `m` needs. False: a host function that it needs is running. */
+bool run_needed(const mark &m) {
   mark needed = m;
   while (!needed.on->busy) {
     const std::vector<mark> &waits = needed.on->queue.front().waits;
     size_t count = waits.size(), first = count > 1 ? random_number() % count : 0, i = 0;
     while (i < count && waits[(first + i) % count].reached()) ++i;
-    if (i == count) return run_front(needed.on);
+    if (i == count) return run_front(needed.on), true;
     needed = mark(waits[(first + i) % count]);
   }
-  progress.wait(lock);
+  return false;
 }
 
-/* Runs any operation that could run now. */
-void run_any() {
+/* Runs any operation that could run now. False: nothing can before a host function returns. */
+bool run_any() {
   std::vector<std::shared_ptr<stream>> candidates;
   for (auto &s : streams) {
     if (ready(*s)) candidates.push_back(s);
   }
-  if (candidates.empty()) return progress.wait(lock);
+  if (candidates.empty()) return false;
   run_front(candidates[random_number() % candidates.size()]);
+  return true;
 }
 
 /* Work on the default stream comes after work on all blocking streams of its device, and before theirs that follows. */
@@ -116,7 +117,10 @@ uint32_t new_lane() {
   return ++last;
 }
 
-void add_stream(const std::shared_ptr<stream> &s) { streams.push_back(s); }
+void add_stream(const std::shared_ptr<stream> &s) {
+  forget_finished_streams();
+  streams.push_back(s);
+}
 
 const std::vector<std::shared_ptr<stream>> &all_streams() { return streams; }
 
@@ -144,8 +148,8 @@ mark enqueue(const std::shared_ptr<stream> &s, std::shared_ptr<const work> what,
 
 void run_until(const mark &m) {
   while (!m.reached()) {
-    if (settings.policy == random_order) run_any();
-    else run_needed(m);
+    bool ran = settings.policy == random_order ? run_any() : run_needed(m);
+    if (!ran) progress.wait(lock);
   }
 }
 
@@ -160,7 +164,11 @@ void run_all_of(device &d) {
 }
 
 void make_some_progress(const mark &m) {
-  if (!m.reached() && !m.on->busy && random_number() & 1) run_needed(m);
+  if (!m.reached() && random_number() & 1) run_needed(m);
+}
+
+bool host_knows_all() {
+  return std::all_of(streams.begin(), streams.end(), [](const std::shared_ptr<stream> &s) { return host_clock.at(s->lane) >= s->clock.at(s->lane); });
 }
 
 void drop_all_work() {

@@ -80,7 +80,9 @@ struct stream {
   std::string describe() const;                             /* "stream 2", "the default stream of device 0" */
 };
 
-/* Guards everything; held by every function of the runtime while it does something. */
+/* Objects of the whole process are never destroyed, here and elsewhere in the runtime: a program may free its memory when it exits.
+ *
+ * This one guards everything; held by every function of the runtime while it does something. */
 extern std::mutex lock;
 
 /* The end of what is enqueued on a stream. */
@@ -96,7 +98,9 @@ void make_some_progress(const mark &m);
 void drop_all_work();
 uint32_t new_lane();
 /* What the host knows to be done. */
-extern vector_clock host_clock;
+extern vector_clock &host_clock;
+/* Whether that is everything that was ever enqueued. */
+bool host_knows_all();
 
 /* Every stream that lives or has work left, default streams included. */
 const std::vector<std::shared_ptr<stream>> &all_streams();

@@ -4,6 +4,7 @@
 #include <emulator/runtime/capture.h>
 #include <emulator/runtime/devices.h>
 #include <emulator/runtime/handles.h>
+#include <emulator/runtime/race.h>
 #include <emulator/runtime/report.h>
 #include <emulator/runtime/settings.h>
 
@@ -15,7 +16,7 @@ namespace {
 
 constexpr int kLeastPriority = 0, kGreatestPriority = -5;
 
-handle_table<cudaStream_t, stream> streams_by_handle(handle_kind::stream);
+auto &streams_by_handle = *new handle_table<cudaStream_t, stream>(handle_kind::stream);
 
 std::shared_ptr<stream> make_stream(device &d, unsigned flags, int priority) {
   auto s = std::make_shared<stream>();
@@ -28,9 +29,17 @@ std::shared_ptr<stream> make_stream(device &d, unsigned flags, int priority) {
 }
 
 /* One for each thread and device that asks for it; a thread's streams outlive it if they have work left. */
+struct per_thread_streams {
+  std::map<int, std::shared_ptr<stream>> by_device;
+  ~per_thread_streams() {
+    std::lock_guard<std::mutex> held(lock);
+    for (auto &[ordinal, s] : by_device) s->destroyed = true;
+  }
+};
+
 std::shared_ptr<stream> per_thread_stream(device &d) {
-  thread_local std::map<int, std::shared_ptr<stream>> own;
-  std::shared_ptr<stream> &s = own[d.ordinal];
+  thread_local per_thread_streams own;
+  std::shared_ptr<stream> &s = own.by_device[d.ordinal];
   if (!s) {
     s = make_stream(d, cudaStreamDefault, 0);
     s->handle = cudaStreamPerThread;
@@ -116,6 +125,7 @@ cudaError_t synchronise(const char *call, const std::shared_ptr<stream> &s) {
   ++counters.synchronisations;
   run_until(end_of(s));
   host_clock.join(s->clock);
+  forget_settled_accesses();
   return s->owner->failed;
 }
 

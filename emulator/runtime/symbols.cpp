@@ -18,12 +18,12 @@ struct variable_symbol {
 
 /* Functions rather than variables: libraries' constructors call in before this file's own have run. */
 std::unordered_map<const void *, kernel_symbol> &kernels() {
-  static std::unordered_map<const void *, kernel_symbol> table;
+  static auto &table = *new std::unordered_map<const void *, kernel_symbol>;
   return table;
 }
 
 std::unordered_map<const void *, variable_symbol> &variables() {
-  static std::unordered_map<const void *, variable_symbol> table;
+  static auto &table = *new std::unordered_map<const void *, variable_symbol>;
   return table;
 }
 

@@ -96,6 +96,20 @@ static void staged_copies_are_not_done() {
   CHECK_OK(cudaFree(x));
 }
 
+static void fills() {
+  float *x = device_floats(kCount, 5.0f);
+  void *pinned;
+  CHECK_OK(cudaMemset(x, 0, kBytes / 2));
+  CHECK(ortcore_emulator_counter("pending") == 1);          /* the host does not wait for a device's memory */
+  std::vector<float> values = host_floats(x, kCount, nullptr);
+  CHECK(values[kCount / 2 - 1] == 0.0f && values[kCount / 2] == 5.0f);
+  CHECK_OK(cudaMallocHost(&pinned, kBytes));
+  CHECK_OK(cudaMemset(pinned, 0, kBytes));
+  CHECK(static_cast<float *>(pinned)[5] == 0.0f);
+  CHECK_OK(cudaFreeHost(pinned));
+  CHECK_OK(cudaFree(x));
+}
+
 static void two_dimensions() {
   void *p;
   size_t pitch;
@@ -155,6 +169,7 @@ int main() {
     {"pageable sources are read at once", pageable_sources_are_read_at_once},
     {"pageable destinations are written at once", pageable_destinations_are_written_at_once},
     {"staged copies are not done", staged_copies_are_not_done},
+    {"fills", fills},
     {"two dimensions", two_dimensions},
     {"three dimensions", three_dimensions},
     {"between devices", between_devices},

@@ -201,6 +201,23 @@ static void kernels_reach_pinned_memory() {
   CHECK_OK(cudaFreeHost(pinned));
 }
 
+static void managed_memory_is_everybodys() {
+  cudaStream_t s = non_blocking_stream();
+  cudaPointerAttributes is;
+  void *p;
+  CHECK_OK(cudaMallocManaged(&p, 64, cudaMemAttachGlobal));
+  float *values = static_cast<float *>(p);
+  values[0] = 1.0f;
+  CHECK_OK(cudaPointerGetAttributes(&is, p));
+  CHECK(is.type == cudaMemoryTypeManaged);
+  CHECK_OK(launch_add(values, values, values + 1, 1, s));
+  CHECK_OK(cudaStreamSynchronize(s));
+  CHECK(values[1] == 2.0f);
+  CHECK_OK(cudaFree(p));
+  CHECK_ERROR(cudaFree(p), cudaErrorInvalidValue);
+  CHECK(count_found("invalid_free") == 1);
+}
+
 static void pinned_destination_read_too_early() {
   cudaStream_t s = non_blocking_stream();
   float *x = device_floats(1024, 3.0f);
@@ -298,6 +315,7 @@ int main() {
     {"writes to freed memory are found later", writes_to_freed_memory_are_found_later},
     {"pointers are told apart", pointers_are_told_apart},
     {"kernels reach pinned memory", kernels_reach_pinned_memory},
+    {"managed memory is everybody's", managed_memory_is_everybodys},
     {"pinned destination read too early", pinned_destination_read_too_early},
     {"pinned source written too early", pinned_source_written_too_early},
     {"two copies of one pinned buffer", two_copies_of_one_pinned_buffer},

@@ -190,17 +190,23 @@ static void host_functions_call_no_cuda() {
 /* A host function may wait for a thread that is in a CUDA function. */
 static void host_functions_hold_no_lock() {
   fixture f;
-  std::atomic<bool> other_done{false};
+  struct flags {
+    std::atomic<bool> running{false}, other_done{false};
+  } flags;
   CHECK_OK(cudaLaunchHostFunc(f.s1, [](void *p) {
-    auto *done = static_cast<std::atomic<bool> *>(p);
-    while (!*done) std::this_thread::yield();
-  }, &other_done));
+    auto *seen = static_cast<struct flags *>(p);
+    seen->running = true;
+    while (!seen->other_done) std::this_thread::yield();
+  }, &flags));
+  CHECK_OK(cudaEventRecord(f.e, f.s1));
   std::thread other([&] {
     void *p;
+    while (!flags.running) std::this_thread::yield();
     CHECK_OK(cudaMalloc(&p, 64));
     CHECK_OK(launch_add(f.a, f.b, f.y, kCount, f.s2));
     CHECK_OK(cudaStreamSynchronize(f.s2));
-    other_done = true;
+    for (int i = 0; i < 100; ++i) CHECK_ERROR(cudaEventQuery(f.e), cudaErrorNotReady);
+    flags.other_done = true;
     CHECK_OK(cudaStreamSynchronize(f.s1));
     CHECK_OK(cudaFree(p));
   });
