@@ -46,7 +46,8 @@ cudaError_t check_shape(const kernel_symbol &k, const dim3 &grid, const dim3 &bl
   using most = device_limits;
   uint64_t threads = uint64_t{block.x} * block.y * block.z;
   if (grid.x == 0 || grid.y == 0 || grid.z == 0 || threads == 0) {
-    return refuse(cudaErrorInvalidConfiguration, k, formatted("a grid of %s blocks of %s threads is empty", text_of(grid).c_str(), text_of(block).c_str()));
+    return refuse(cudaErrorInvalidConfiguration, k, formatted("a grid of %s blocks of %s threads is empty", text_of(grid).c_str(),
+                                                              text_of(block).c_str()));
   }
   if (grid.x > most::grid_x || grid.y > most::grid_y || grid.z > most::grid_z) {
     return refuse(cudaErrorInvalidConfiguration, k, formatted("a grid has at most %d x %d x %d blocks, not %s", most::grid_x, most::grid_y, most::grid_z,
@@ -57,13 +58,13 @@ cudaError_t check_shape(const kernel_symbol &k, const dim3 &grid, const dim3 &bl
                                                               most::block_x, most::block_y, most::block_z, text_of(block).c_str()));
   }
   if (k.image->most_threads && threads > k.image->most_threads) {
-    return refuse(cudaErrorLaunchOutOfResources, k, formatted("its __launch_bounds__ promise at most %u threads in a block, not %llu", k.image->most_threads,
-                                                              static_cast<unsigned long long>(threads)));
+    return refuse(cudaErrorLaunchOutOfResources, k, formatted("its __launch_bounds__ promise at most %u threads in a block, not %llu",
+                                                              k.image->most_threads, static_cast<unsigned long long>(threads)));
   }
   if (dynamic_shared > k.most_dynamic_shared) {
-    return refuse(cudaErrorInvalidValue, k, formatted("%zu bytes of dynamic shared memory beside %u static ones, where %zu are allowed; cudaFuncSetAttribute with "
-                                                      "cudaFuncAttributeMaxDynamicSharedMemorySize allows up to %zu in all",
-                                                      dynamic_shared, k.image->static_shared, k.most_dynamic_shared, most::shared_opt_in));
+    const char *why = "%zu bytes of dynamic shared memory beside %u static ones, where %zu are allowed; "
+                      "cudaFuncSetAttribute with cudaFuncAttributeMaxDynamicSharedMemorySize allows up to %zu in all";
+    return refuse(cudaErrorInvalidValue, k, formatted(why, dynamic_shared, k.image->static_shared, k.most_dynamic_shared, most::shared_opt_in));
   }
   return cudaSuccess;
 }

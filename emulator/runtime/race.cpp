@@ -64,8 +64,9 @@ std::string source_line(const access *a) { return a && a->file && a->line ? form
 
 void report_race(uint64_t address, bool writes, uint32_t past, bool wrote) {
   const allocation *a = find_device_allocation(address);
-  report("race", "%s %s %s%s, which %s %s, and nothing orders the two: let one wait for the other with an event or a synchronisation", current->what.c_str(),
-         writes ? "writes" : "reads", a ? describe(*a).c_str() : "device memory", source_line(current_access).c_str(), actors[past].what.c_str(), wrote ? "writes" : "reads");
+  std::string memory = a ? describe(*a) : "device memory", line = source_line(current_access);
+  report("race", "%s %s %s%s, which %s %s, and nothing orders the two: let one wait for the other with an event or a synchronisation",
+         current->what.c_str(), writes ? "writes" : "reads", memory.c_str(), line.c_str(), actors[past].what.c_str(), wrote ? "writes" : "reads");
 }
 
 /* `bytes`: which bytes of the granule, as bits. */

@@ -68,7 +68,8 @@ static void host_writes_of_freed_memory() {
 static void other_faults_are_not_ours() {
   outcome o = in_child([] {
     (void)named_memory();
-    return static_cast<int>(*reinterpret_cast<volatile int *>(16));
+    volatile uintptr_t nowhere = 16;
+    return static_cast<int>(*reinterpret_cast<volatile int *>(nowhere));
   });
   CHECK(o.signal == SIGSEGV);
   CHECK(o.told.find("emulated GPU") == std::string::npos);
