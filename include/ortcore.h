@@ -138,6 +138,8 @@ typedef struct ortc_memory_info {
 /* From one of onnxruntime's known allocator names; an unknown name is INVALID_ARGUMENT. */
 ORTC_API ortc_status *ortc_memory_info_init(const char *name, ortc_allocator_type allocator_type, int32_t device_id,
                                             ortc_mem_type mem_type, ortc_memory_info *out_info);
+/* Which device's memory is that? Asks the devices that are in use; an error that says what it is instead if it is none's. */
+ORTC_API ortc_status *ortc_memory_info_of(const void *data, ortc_memory_info *out_info);
 ORTC_API bool ortc_memory_info_equal(const ortc_memory_info *a, const ortc_memory_info *b);
 
 /* ---- Allocators --------------------------------------------------------------------------------------------------- */

@@ -12,6 +12,23 @@ ortc_status *ortc_memory_info_init(const char *name, ortc_allocator_type allocat
   return memory_info_init(out_info, name, allocator_type, device_id, mem_type);
 }
 
+ortc_status *ortc_memory_info_of(const void *data, ortc_memory_info *out_info) {
+  status refused = NULL;
+  NEEDS(out_info);
+  *out_info = (ortc_memory_info){0};
+  NEEDS(data);
+  if (!provider_cuda(NULL)) return ERROR(INVALID_ARGUMENT, "%p cannot be memory of a device: none is available here", data);
+  for (int i = 1; device_at(i); ++i) {                      /* 0 is the CPU */
+    const device *d = device_at(i);
+    status_release(refused);
+    refused = d->vtable->check_memory(d, data, 1, 1);
+    if (refused) continue;
+    *out_info = d->vtable->allocator(d)->info;
+    return OK;
+  }
+  return refused ? refused : ERROR(INVALID_ARGUMENT, "%p cannot be memory of a device: there is none", data);
+}
+
 bool ortc_memory_info_equal(const ortc_memory_info *a, const ortc_memory_info *b) { return a == b || (a && b && memory_info_equal(a, b)); }
 
 /* Plain memory there: of the host, of a GPU, or of the host page-locked for a GPU. */

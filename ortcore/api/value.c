@@ -1,6 +1,6 @@
 /* Tensors, and what all values have in common. */
 #include <ortcore/api/check.h>
-#include <ortcore/device/device.h>
+#include <ortcore/device/memory_info.h>
 #include <ortcore/value/dlpack.h>
 
 #include <inttypes.h>
@@ -13,14 +13,6 @@ ortc_status *ortc_value_create_tensor(ortc_allocator *allocator, ortc_element_ty
   *out_value = NULL;
   NEEDS_ARRAY(dims, rank);
   return ort_value_create_tensor(allocator, type, rank_of(rank), dims, out_value);
-}
-
-/* Memory of a device that is here is looked at: a run could only crash on it. */
-static status check_borrowed(const ortc_memory_info *info, const tensor *view, const void *data) {
-  const device *d = info ? device_of(info) : NULL;
-  if (!d || !d->vtable->check_memory) return OK;
-  size_t width = (size_t)dtype_width(view->type);
-  return d->vtable->check_memory(d, data, tensor_bytes(view), width ? width : 1);
 }
 
 ortc_status *ortc_value_create_borrowed(const ortc_memory_info *info, ortc_element_type type, size_t rank, const int64_t *dims, void *data, size_t bytes,
@@ -38,7 +30,6 @@ ortc_status *ortc_value_create_borrowed(const ortc_memory_info *info, ortc_eleme
                  dims_format(shape, sizeof shape, view.rank, view.dims), tensor_bytes(&view), bytes);
   }
   if (!data && view.count > 0) return ERROR(INVALID_ARGUMENT, "the memory given for a tensor of %" PRId64 " elements is NULL", view.count);
-  TRY(check_borrowed(info, &view, data));
   TRY(buffer_borrow(info, data, bytes, release, user, &memory));
   view.data = data;
   status s = ort_value_from_tensor(&view, memory, out_value);

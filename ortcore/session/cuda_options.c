@@ -157,8 +157,11 @@ static const char *value_of(const option *o, const settings *given) {
 
 bool cuda_option_at(size_t index, const settings *given, const char **out_name, const char **out_value) {
   if (index >= OPTION_COUNT) return false;
-  *out_name = options[index].name;
-  *out_value = value_of(&options[index], given);
+  const option *o = &options[index];
+  uint64_t value;
+  *out_name = o->name;
+  *out_value = value_of(o, given);
+  if (o->kind == FLAG && parse_flag(*out_value, &value)) *out_value = value ? "1" : "0";
   return true;
 }
 

@@ -10,9 +10,10 @@ from libc.stdint cimport uint8_t
 from ortcore._capi cimport *
 from ortcore._errors cimport check
 from ortcore._owners cimport hold, owner_release, owners_enter, owners_leave, release_value
+from ortcore._stream cimport OrtSyncStream, cuda_device, handle_of_protocol, protocol_number, wait_for_handle
 
 from ortcore._element_types import element_type, element_type_of_dtype, numpy_dtype
-from ortcore._errors import InvalidArgument, InvalidType
+from ortcore._errors import Error, InvalidArgument, InvalidType
 
 cdef extern from "Python.h":
     int get_buffer "PyObject_GetBuffer" (object source, Py_buffer *view, int flags)      # an error is set on -1
@@ -91,7 +92,7 @@ cdef int element_type_of_format(const char *format, Py_ssize_t item_bytes, bint 
     return LETTERS[<int>format[0]]
 
 
-cdef ortc_value *tensor_of(object source, int64_t *copied) except NULL:
+cdef ortc_value *tensor_of(object source, int64_t *copied, ortc_stream *consumer=NULL) except NULL:
     if type(source) is ndarray:
         return tensor_of_array(source, copied)
     if isinstance(source, ndarray):
@@ -99,14 +100,16 @@ cdef ortc_value *tensor_of(object source, int64_t *copied) except NULL:
             raise InvalidType("a masked array has no values under its mask; give array.filled(value), or array.data if the mask does not matter")
         return tensor_of_array(source, copied)
     if hasattr(source, "__dlpack__"):
-        return tensor_of_dlpack(source, copied)
+        return tensor_of_dlpack(source, copied, consumer)
+    if hasattr(source, "__cuda_array_interface__"):
+        return tensor_of_cuda_array(source, consumer)
     if not isinstance(source, (str, bytes)):
         if PyObject_CheckBuffer(source):
             return tensor_of_array(np.asarray(memoryview(source)), copied)
         if hasattr(source, "__array_interface__") or hasattr(source, "__array__"):
             return tensor_of_array(np.asarray(source), copied)
-    raise InvalidType(f"{type(source).__name__} cannot be used as a tensor; give a numpy array, or an object that has __dlpack__, the buffer protocol "
-                      "or __array_interface__")
+    raise InvalidType(f"{type(source).__name__} cannot be used as a tensor; give a numpy array, or an object that has __dlpack__, the buffer protocol, "
+                      "__array_interface__ or __cuda_array_interface__")
 
 
 cdef ortc_value *tensor_of_array(object array, int64_t *copied) except NULL:
@@ -238,6 +241,10 @@ cdef object array_of(ortc_value *tensor):
     cdef Memory memory = Memory.__new__(Memory)
     cdef int element_type = ortc_value_get_element_type(tensor)
     memory.tensor = tensor
+    if not on_host(tensor):
+        memory.tensor = host_copy(tensor)
+        release_value(tensor)
+        tensor = memory.tensor
     if element_type == ORTC_STRING:
         return strings_of(tensor)
     dtype = dtype_of(element_type)
@@ -306,7 +313,53 @@ cdef ortc_value *clone(const ortc_value *source) except NULL:
     return copy
 
 
-cdef ortc_value *tensor_of_dlpack(object source, int64_t *copied) except NULL:
+cdef bint on_host(const ortc_value *value) noexcept:
+    cdef ortc_memory_info info
+    ortc_value_get_memory_info(value, &info)
+    return info.device_type == ORTC_DEVICE_CPU or info.device_mem_type == ORTC_DEVICE_MEM_HOST_ACCESSIBLE
+
+
+cdef ortc_value *host_copy(const ortc_value *source) except NULL:
+    cdef ortc_value *copy = NULL
+    cdef ortc_status *status
+    with nogil:
+        status = ortc_value_create_tensor(NULL, ortc_value_get_element_type(source), ortc_value_get_rank(source), ortc_value_get_dims(source), &copy)
+        if status is NULL:
+            status = ortc_value_copy_into(source, copy)
+    if status is not NULL:
+        release_value(copy)
+    check(status)
+    return copy
+
+
+cdef OrtSyncStream stream_of_ours(int device_id):
+    """A stream that a producer of device memory may be told of; None where CUDA is not available, and the memory can only be handed on."""
+    try:
+        return OrtSyncStream("cuda", device_id)
+    except Error:
+        return None
+
+
+cdef object capsule_of(object source, ortc_stream *consumer):
+    """Asks a producer for its memory. On a CUDA device it is told which stream will read it, and makes that one wait."""
+    cdef OrtSyncStream ours = None
+    cdef dict arguments = {}
+    kind, device_id = source.__dlpack_device__() if hasattr(source, "__dlpack_device__") else (1, 0)
+    if kind in (2, 13):                                    # CUDA memory, and managed memory
+        if consumer is NULL:
+            ours = stream_of_ours(device_id)
+            consumer = ours.pointer if ours is not None else NULL
+        arguments["stream"] = protocol_number(consumer) if consumer is not NULL else None
+    try:
+        capsule = source.__dlpack__(max_version=(1, 1), **arguments)
+    except TypeError:                                      # a producer that knows no versions
+        capsule = source.__dlpack__(**arguments)
+    if ours is not None:
+        ours.synchronize()
+    return capsule
+
+
+cdef ortc_value *tensor_of_dlpack(object source, int64_t *copied, ortc_stream *consumer=NULL) except NULL:
     """`source` has __dlpack__, or is a capsule made by it, which is used up."""
     cdef ortc_value *value = NULL
     cdef ortc_status *status
@@ -315,10 +368,7 @@ cdef ortc_value *tensor_of_dlpack(object source, int64_t *copied) except NULL:
     if PyCapsule_IsValid(source, "dltensor") or PyCapsule_IsValid(source, "dltensor_versioned"):
         capsule = source
     elif hasattr(source, "__dlpack__"):
-        try:
-            capsule = source.__dlpack__(max_version=(1, 1))
-        except TypeError:                                  # a producer that knows no versions
-            capsule = source.__dlpack__()
+        capsule = capsule_of(source, consumer)
     else:
         raise InvalidType(f"from_dlpack takes an object that has __dlpack__, or a capsule named 'dltensor' that was not used yet, not {type(source).__name__}")
     versioned = PyCapsule_IsValid(capsule, "dltensor_versioned")
@@ -333,14 +383,14 @@ cdef ortc_value *tensor_of_dlpack(object source, int64_t *copied) except NULL:
     return value
 
 
-cdef ortc_value *writable_tensor_of(object memory, str whose) except NULL:
+cdef ortc_value *writable_tensor_of(object memory, str whose, ortc_stream *consumer=NULL) except NULL:
     cdef int64_t copied = 0
     cdef ortc_value *value
     try:
         if hasattr(memory, "__dlpack__") and not isinstance(memory, ndarray):
-            value = tensor_of_dlpack(memory, NULL)
+            value = tensor_of_dlpack(memory, NULL, consumer)
         else:
-            value = tensor_of(memory, &copied)
+            value = tensor_of(memory, &copied, consumer)
     except InvalidArgument as error:
         raise InvalidType(f"{whose} cannot be used: {error}") from None
     if copied or ortc_value_is_read_only(value):
@@ -375,3 +425,74 @@ cdef object dlpack_capsule(ortc_value *tensor, bint versioned):
     cdef void *managed = NULL
     check(ortc_value_to_dlpack(tensor, versioned, &managed))
     return PyCapsule_New(managed, "dltensor_versioned" if versioned else "dltensor", <void (*)(object) noexcept>release_unused_capsule)
+
+
+# ---- __cuda_array_interface__, version 3 --------------------------------------------------------------------------------
+
+cdef int dense_strides(object strides, size_t rank, const int64_t *dims, Py_ssize_t item_bytes) except -1:
+    """Are these the strides, in bytes, of a tensor without gaps?"""
+    cdef Py_ssize_t step = item_bytes
+    cdef size_t i
+    if len(strides) != rank:
+        raise InvalidType(f"__cuda_array_interface__ has {len(strides)} strides for {rank} dims")
+    for i in range(rank):
+        if dims[rank - 1 - i] != 1 and strides[rank - 1 - i] != step:
+            return False
+        step *= dims[rank - 1 - i]
+    return True
+
+
+cdef int wait_for_producer(object number, ortc_memory_info *info, ortc_stream *consumer) except -1:
+    cdef OrtSyncStream ours
+    cdef size_t handle = handle_of_protocol(number)
+    if consumer is not NULL:
+        return wait_for_handle(consumer, info, handle)
+    ours = OrtSyncStream("cuda", info.device_id)
+    wait_for_handle(ours.pointer, info, handle)
+    ours.synchronize()
+    return 0
+
+
+cdef ortc_value *tensor_of_cuda_array(object source, ortc_stream *consumer) except NULL:
+    """A tensor over the memory of an array on a CUDA device, which it holds."""
+    cdef int64_t[64] dims
+    cdef ortc_memory_info info
+    cdef ortc_value *value = NULL
+    interface = source.__cuda_array_interface__
+    dtype = np.dtype(interface["typestr"])
+    cdef size_t address = interface["data"][0], size
+    cdef size_t rank = read_dims(interface["shape"], dims)
+    cdef int element_type = element_type_of_dtype(dtype) if dtype.isnative else 0
+    if element_type == 0 or element_type == ORTC_STRING:
+        raise InvalidType(f"elements of type {interface['typestr']!r} on a device cannot be a tensor's; convert the array there first")
+    if interface.get("mask") is not None:
+        raise InvalidType("a masked array has no values under its mask; fill it first")
+    if interface.get("strides") is not None and not dense_strides(interface["strides"], rank, dims, dtype.itemsize):
+        raise InvalidType("the array on the device is strided; make it contiguous there first (copies are never made behind your back on a device)")
+    size = count_bytes(element_type, rank, dims)
+    if size:
+        check(ortc_memory_info_of(<void *>address, &info))
+    else:
+        info = cuda_device(0)
+    if size and interface.get("stream") is not None:
+        wait_for_producer(interface["stream"], &info, consumer)
+    cdef void *owner = hold(source)
+    cdef ortc_status *status = ortc_value_create_borrowed(&info, <ortc_element_type>element_type, rank, dims, <void *>address, size, owner_release, owner,
+                                                          &value)
+    if status is not NULL:
+        owners_enter()
+        owner_release(owner)
+        owners_leave()
+        check(status)
+    if interface["data"][1]:
+        ortc_value_set_read_only(value)
+    return value
+
+
+cdef dict cuda_array_interface_of(ortc_value *tensor, object stream):
+    cdef int element_type = ortc_value_get_element_type(tensor)
+    dtype = dtype_of(element_type)
+    if dtype.kind not in "biufc" or ortc_element_type_bits(<ortc_element_type>element_type) < 8:
+        raise AttributeError(f"elements of type {ortc_element_type_name(<ortc_element_type>element_type).decode()} have no typestr; use __dlpack__")
+    return {"shape": shape_of(tensor), "typestr": dtype.str, "data": (<size_t>ortc_value_get_data(tensor), bool(ortc_value_is_read_only(tensor))),
+            "version": 3, "strides": None, "stream": stream}

@@ -2,13 +2,15 @@
 """IOBinding: which memory a session's inputs are read from and its outputs are written to."""
 import operator
 
-from ortcore._arrays cimport clone, count_bytes, element_type_of, read_dims, writable_tensor_of
+from libc.string cimport strcmp
+from ortcore._arrays cimport clone, count_bytes, element_type_of, host_copy, on_host, read_dims, writable_tensor_of
 from ortcore._capi cimport *
 from ortcore._device cimport OrtDevice, fill_device
 from ortcore._errors cimport check_step
 from ortcore._options cimport run_options_of, text_of
 from ortcore._owners cimport hold, owner_release, owners_enter, owners_leave
 from ortcore._session cimport InputInfo, NativeSession
+from ortcore._stream cimport cuda_device, make_wait, wait_for
 from ortcore._value cimport OrtValue, object_of, value_of, wrap
 
 from ortcore._element_types import numpy_dtype
@@ -38,6 +40,12 @@ cdef ortc_value *value_at(str step, object device_type, object device_id, object
     check_step(ortc_value_create_borrowed(&info, <ortc_element_type>number, rank, dims, <void *>address, count_bytes(number, rank, dims), NULL, NULL,
                                           &value), step)
     return value
+
+
+cdef ortc_value *copy_on_host(const ortc_value *value) except NULL:
+    if ortc_value_get_kind(value) == ORTC_VALUE_TENSOR and not on_host(value):
+        return host_copy(value)
+    return clone(value)
 
 
 # ---- Outputs that a callable allocates --------------------------------------------------------------------------------
@@ -85,13 +93,20 @@ cdef int ask_allocator(Allocator allocator, int type, size_t rank, const int64_t
 cdef OrtValue allocated_value(ortc_value *value, Allocator allocator):
     """The value of such an output, which must hold the memory that the callable gave. Takes over the reference to `value`."""
     cdef ortc_value *held = NULL
+    cdef ortc_memory_info info
     cdef OrtValue plain = wrap(value)
     if allocator.memory is None or ortc_value_get_data(value) is NULL or ortc_value_get_data(value) != ortc_value_get_data(allocator.memory.pointer):
         return plain
     cdef void *owner = hold(allocator.memory)
-    check_step(ortc_value_create_borrowed(NULL, ortc_value_get_element_type(value), ortc_value_get_rank(value), ortc_value_get_dims(value),
+    ortc_value_get_memory_info(value, &info)
+    check_step(ortc_value_create_borrowed(&info, ortc_value_get_element_type(value), ortc_value_get_rank(value), ortc_value_get_dims(value),
                                           ortc_value_get_data(value), ortc_value_get_bytes(value), owner_release, owner, &held), OUTPUT)
     return wrap(held)
+
+
+cdef bint is_set(const ortc_run_options *options, const char *key) noexcept:
+    cdef const char *value = ortc_run_options_get(options, key)
+    return value is not NULL and strcmp(value, b"1") == 0
 
 
 cdef class IOBinding:
@@ -106,6 +121,9 @@ cdef class IOBinding:
         self.session = session if isinstance(session, NativeSession) else <NativeSession?>session._sess
         self.allocators = {}
         check_step(ortc_binding_create(self.session.pointer, &self.pointer), "Error when making a binding")
+        self.stream = ortc_binding_get_stream(self.pointer)
+        self.on_device = self.session.device_id >= 0
+        self.device = cuda_device(self.session.device_id)
 
     def __dealloc__(self):
         owners_enter()
@@ -140,7 +158,9 @@ cdef class IOBinding:
         cdef const char *c_name = text_of(name, "an input's name")
         if isinstance(source, OrtValue) and (<OrtValue>source)._session is not None and (<OrtValue>source)._session is not self.session:
             raise ValueError(f"input '{name}' is an OrtValue that another session created; it can be bound to that session only")
-        self.put_input(c_name, value_of(source, info, &copied))
+        self.put_input(c_name, value_of(source, info, &copied, self.stream))
+        if self.on_device and hasattr(source, "__cuda_stream__"):
+            wait_for(self.stream, &self.device, source)
         if copied:
             ortc_binding_count_copied(self.pointer, copied)
         return 0
@@ -155,13 +175,15 @@ cdef class IOBinding:
             raise make_error(2, f"Error when binding input: '{name}' is given as {type(arr_on_cpu).__name__}; bind_cpu_input takes an array")
         self.bind_value(name, arr_on_cpu)
 
-    def bind_input(self, name, device_type, device_id, element_type, shape, buffer_ptr):
+    def bind_input(self, name, device_type, device_id, element_type, shape, buffer_ptr, *, stream=None):
         """Binds an input to memory at an address, which the caller keeps alive and which holds at least the tensor's bytes.
 
         `device_type` 'cpu' or 'cuda', or an OrtDevice. `element_type` a dtype, a name, or a number of ONNX's TensorProto.DataType; types narrower
-        than a byte are packed from the low bits up.
+        than a byte are packed from the low bits up. `stream` is where memory on a device is being filled; the runs wait for it, see wait_for().
         """
         cdef const char *c_name = text_of(name, "an input's name")
+        if stream is not None:
+            self.wait_for(stream)
         self.put_input(c_name, value_at(INPUT, device_type, device_id, element_type, shape, buffer_ptr))
 
     def bind_ortvalue_input(self, name, ortvalue):
@@ -189,13 +211,13 @@ cdef class IOBinding:
         bind_output(name, array): into the memory of a writable array or DLPack object, which is held.
         bind_output(name, capacity=array): into memory that may be larger than the result, whose shape get_outputs() tells; with `buffer_ptr`,
             `capacity` is the number of bytes there.
-        bind_output(name, allocator=f): into what f(shape, dtype, bytes) returns, an object with at least so many writable bytes. It is called
-            once a run, on the run's thread, with the final shape, before anything is written.
+        bind_output(name, allocator=f): into what f(shape, dtype, bytes) returns, an object with at least so many writable bytes, on the device
+            named. It is called once a run, on the run's thread, with the final shape, before anything is written.
         """
         cdef ortc_memory_info info
         cdef const char *c_name = text_of(name, "an output's name")
         if allocator is not None:
-            return self._bind_allocator(name, allocator)
+            return self._bind_allocator(name, allocator, device_type, device_id)
         if capacity is not None:
             return self._bind_capacity(name, device_type, device_id, buffer_ptr, capacity)
         if buffer_ptr is not None:
@@ -222,11 +244,11 @@ cdef class IOBinding:
         cdef const char *c_name = text_of(name, "an output's name")
         cdef ortc_value *value
         if not isinstance(memory, OrtValue):
-            value = writable_tensor_of(memory, f"{OUTPUT}: the memory for output '{name}'")
+            value = writable_tensor_of(memory, f"{OUTPUT}: the memory for output '{name}'", self.stream)
         elif (<OrtValue>memory)._session is not None and (<OrtValue>memory)._session is not self.session:
             raise ValueError(f"output '{name}' is an OrtValue that another session created; it can be bound to that session only")
         else:
-            value = ortc_value_retain((<OrtValue>memory).pointer)
+            value = value_of(memory, None, NULL, self.stream)
         self.put_output(c_name, value)
         self.allocators.pop(name, None)
         return 0
@@ -243,10 +265,11 @@ cdef class IOBinding:
             data, size = <void *>address_of(buffer_ptr), operator.index(capacity)
             status = ortc_binding_bind_output_capacity(self.pointer, c_name, &info, data, size, NULL, NULL)
         else:
-            memory = wrap(writable_tensor_of(capacity, f"{OUTPUT}: the capacity for output '{name}'"))
+            memory = wrap(writable_tensor_of(capacity, f"{OUTPUT}: the capacity for output '{name}'", self.stream))
+            ortc_value_get_memory_info(memory.pointer, &info)
             owner = hold(memory)
             owners_enter()
-            status = ortc_binding_bind_output_capacity(self.pointer, c_name, NULL, ortc_value_get_data(memory.pointer),
+            status = ortc_binding_bind_output_capacity(self.pointer, c_name, &info, ortc_value_get_data(memory.pointer),
                                                        ortc_value_get_bytes(memory.pointer), owner_release, owner)
             if status is not NULL:
                 owner_release(owner)
@@ -254,14 +277,16 @@ cdef class IOBinding:
         check_step(status, OUTPUT)
         self.allocators.pop(name, None)
 
-    def _bind_allocator(self, name, function):
+    def _bind_allocator(self, name, function, device_type="cpu", device_id=0):
         cdef const char *c_name = text_of(name, "an output's name")
         cdef Allocator allocator = Allocator()
+        cdef ortc_memory_info info
+        fill_device(device_type, device_id, -1, &info)
         if not callable(function):
             raise TypeError(f"allocator must be callable, not {type(function).__name__}")
         allocator.output, allocator.function = name, function
         owners_enter()
-        status = ortc_binding_bind_output_allocator(self.pointer, c_name, NULL, allocate_output, NULL, <void *>allocator)
+        status = ortc_binding_bind_output_allocator(self.pointer, c_name, &info, allocate_output, NULL, <void *>allocator)
         owners_leave()
         check_step(status, OUTPUT)
         self.allocators[name] = allocator
@@ -306,18 +331,47 @@ cdef class IOBinding:
         owners_leave()
         self.allocators.clear()
 
+    # ---- Streams
+
+    def __cuda_stream__(self):
+        """(0, cudaStream_t): the stream on which all runs of this binding are enqueued, by the protocol that libraries share."""
+        self.require_device()
+        return 0, <size_t>ortc_stream_get_handle(self.stream)
+
+    cdef int require_device(self) except -1:
+        if not self.on_device:
+            raise make_error(2, "this session runs on the CPU, which has no streams")
+        return 0
+
+    def wait_for(self, producer):
+        """Later runs wait on the device for what was enqueued on `producer` until now: a stream or event of ortcore, cuda.core, torch or cupy, any
+        object with `__cuda_stream__`, or a cudaStream_t as an int. The host does not wait.
+
+        Objects bound as inputs that say on which stream they are filled (DLPack, `__cuda_array_interface__`, `__cuda_stream__`) are waited for when
+        they are bound; who fills a buffer again later calls this, or binds it again.
+        """
+        self.require_device()
+        wait_for(self.stream, &self.device, producer)
+
+    def make_wait(self, consumer):
+        """What is enqueued on `consumer`, a stream, from now on waits on the device for the runs of this binding until now."""
+        self.require_device()
+        make_wait(consumer, &self.device, self.stream)
+
     def synchronize_inputs(self):
-        """Waits for copies of inputs to devices. On the CPU there is nothing to wait for."""
+        """The host waits until copies of inputs that were enqueued are done. Not needed for a right result: runs wait for them on the device."""
         cdef ortc_status *status
         with nogil:
             status = ortc_binding_synchronize_inputs(self.pointer)
         check_step(status, "Error when synchronizing bound inputs")
 
     def synchronize_outputs(self):
-        """Waits until the outputs of the latest run are complete. On the CPU a run returns complete."""
+        """The host waits until the outputs of the latest run are complete. Runs return complete, unless they are on the caller's stream or
+        with 'disable_synchronize_execution_providers'."""
         cdef ortc_status *status
         with nogil:
             status = ortc_binding_synchronize_outputs(self.pointer)
+        self.pending = False
         check_step(status, "Error when synchronizing bound outputs")
 
     def __enter__(self):
@@ -341,11 +395,15 @@ cdef class IOBinding:
         Their memory is the bound one: the next run writes it again, unless the output is bound anew before.
         """
         cdef ortc_value *value = NULL
+        cdef OrtValue output
         outputs = []
         for i in range(ortc_binding_get_output_count(self.pointer)):
             check_step(ortc_binding_get_output(self.pointer, i, &value), "Error when getting an output")
             allocator = self.allocators.get(ortc_binding_get_output_name(self.pointer, i).decode()) if self.allocators else None
-            outputs.append(wrap(value) if allocator is None else allocated_value(value, allocator))
+            output = wrap(value) if allocator is None else allocated_value(value, allocator)
+            if self.pending:
+                output.producer = self
+            outputs.append(output)
         return outputs
 
     def get_outputs_as_ortvaluevector(self):
@@ -357,10 +415,12 @@ cdef class IOBinding:
         """The contents of the outputs in memory of their own: arrays, lists, dicts."""
         cdef OrtValue output
         results = []
+        if self.pending:
+            self.synchronize_outputs()
         for output in self.get_outputs():
             if ortc_value_get_kind(output.pointer) == ORTC_VALUE_NONE and not self._may_be_none(len(results)):
                 raise make_error(2, f"output {len(results)} has no value yet: run the binding first")
-            results.append(None if ortc_value_get_kind(output.pointer) == ORTC_VALUE_NONE else object_of(clone(output.pointer)))
+            results.append(None if ortc_value_get_kind(output.pointer) == ORTC_VALUE_NONE else object_of(copy_on_host(output.pointer)))
         return results
 
     def _may_be_none(self, index):
@@ -384,6 +444,8 @@ cdef class IOBinding:
             status = ortc_session_run_binding(session.pointer, self.pointer, options)
         self.running -= 1
         owners_leave()
+        if self.on_device:
+            self.pending = self.session.on_callers_stream or is_set(options, b"disable_synchronize_execution_providers")
         if status is not NULL:
             self.run_failed(status)
         return 0

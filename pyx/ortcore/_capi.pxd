@@ -74,6 +74,19 @@ cdef extern from "ortcore.h" nogil:
     ortc_status *ortc_allocator_register(ortc_allocator *allocator)
     void ortc_allocator_inject_failure(uint64_t n)
 
+    ortc_status *ortc_memory_info_of(const void *data, ortc_memory_info *out_info)
+
+    # Streams
+    ctypedef struct ortc_stream:
+        pass
+    ortc_status *ortc_stream_create(const ortc_memory_info *device, ortc_stream **out_stream)
+    ortc_status *ortc_stream_wrap(const ortc_memory_info *device, void *handle, ortc_stream **out_stream)
+    void ortc_stream_release(ortc_stream *stream)
+    void *ortc_stream_get_handle(const ortc_stream *stream)
+    ortc_status *ortc_stream_synchronize(ortc_stream *stream)
+    ortc_status *ortc_stream_wait(ortc_stream *stream, ortc_stream *earlier)
+    ortc_status *ortc_stream_wait_event(ortc_stream *stream, void *event)
+
     # Values
     ctypedef struct ortc_value:
         pass
@@ -92,6 +105,7 @@ cdef extern from "ortcore.h" nogil:
     void ortc_value_release(ortc_value *value)
     ortc_status *ortc_value_clone(const ortc_value *value, ortc_value **out_value)
     ortc_status *ortc_value_copy_into(const ortc_value *source, ortc_value *destination)
+    ortc_status *ortc_value_copy_on_stream(const ortc_value *source, ortc_value *destination, ortc_stream *stream)
     ortc_value_kind ortc_value_get_kind(const ortc_value *value)
     ortc_element_type ortc_value_get_element_type(const ortc_value *value)
     size_t ortc_value_get_rank(const ortc_value *value)
@@ -123,6 +137,11 @@ cdef extern from "ortcore.h" nogil:
 
     # Sessions
     const char *ortc_available_provider(size_t index)
+    const char *ortc_provider_why_not(const char *name)
+    int ortc_provider_get_device_count(const char *name)
+    const char *ortc_provider_get_device_name(const char *name, int device_id)
+    ortc_status *ortc_use_emulated_cuda()
+    void ortc_set_cuda_library_folders(const char *folders)
     ctypedef struct ortc_session:
         pass
     ctypedef struct ortc_session_options:
@@ -171,6 +190,8 @@ cdef extern from "ortcore.h" nogil:
         const char *const *custom_values
     const ortc_model_metadata *ortc_session_get_metadata(const ortc_session *session)
     const char *ortc_session_get_provider(const ortc_session *session, size_t index)
+    bint ortc_session_get_provider_option(const ortc_session *session, const char *provider, size_t index, const char **out_key,
+                                          const char **out_value)
     ortc_allocator *ortc_session_get_allocator(const ortc_session *session)
     ctypedef struct ortc_node_info:
         const char *name
@@ -213,6 +234,7 @@ cdef extern from "ortcore.h" nogil:
                                                    ortc_release_fn release, void *user)
     void ortc_binding_clear_inputs(ortc_binding *binding)
     void ortc_binding_clear_outputs(ortc_binding *binding)
+    ortc_stream *ortc_binding_get_stream(ortc_binding *binding)
     ortc_status *ortc_binding_synchronize_inputs(ortc_binding *binding)
     ortc_status *ortc_binding_synchronize_outputs(ortc_binding *binding)
     size_t ortc_binding_get_output_count(const ortc_binding *binding)

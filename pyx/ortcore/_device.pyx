@@ -259,7 +259,7 @@ cdef tuple key_of(OrtMemoryInfo info):
 
 
 def create_and_register_allocator(mem_info, arena_cfg=None):
-    """Makes an allocator for the CPU that sessions with the config entry `session.use_env_allocators` = '1' share; replaces an earlier one."""
+    """Makes an allocator that sessions with the config entry `session.use_env_allocators` = '1' share; replaces an earlier one for that device."""
     cdef ortc_arena_config config
     cdef Allocator allocator = Allocator()
     cdef ortc_arena_config *arena = NULL
@@ -281,9 +281,12 @@ def create_and_register_allocator(mem_info, arena_cfg=None):
 
 
 def create_and_register_allocator_v2(provider_type, mem_info, options=None, arena_cfg=None):
-    """As create_and_register_allocator, for a provider by name. Only the CPU's allocator can be made."""
-    if provider_type != "CPUExecutionProvider":
-        raise RuntimeError(f"{provider_type} is not implemented: only CPUExecutionProvider has an allocator to share")
+    """As create_and_register_allocator, for a provider by name."""
+    names = {"CPUExecutionProvider": "cpu", "CUDAExecutionProvider": "cuda"}
+    if provider_type not in names:
+        raise RuntimeError(f"{provider_type} is not implemented: the providers with an allocator to share are {', '.join(names)}")
+    if isinstance(mem_info, OrtMemoryInfo) and device_name_of(&(<OrtMemoryInfo>mem_info).info) != names[provider_type]:
+        raise RuntimeError(f"{mem_info!r} is no memory of {provider_type}")
     create_and_register_allocator(mem_info, arena_cfg)
 
 

@@ -12,6 +12,8 @@ cdef class NativeSession:
     cdef dict inputs                           # {name: InputInfo}, overridable initializers included
     cdef const char **output_names             # all of them, lent by the session
     cdef size_t output_count, required_count
+    cdef readonly int device_id                # of its CUDA device; -1: runs on the CPU alone
+    cdef readonly bint on_callers_stream       # user_compute_stream: runs return when they are enqueued
     cdef object __weakref__
     cdef object run_feed(self, object output_names, object input_feed, object run_options, bint as_values)
     cdef int describe_io(self) except -1

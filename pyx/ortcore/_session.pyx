@@ -56,6 +56,9 @@ cdef class NativeSession:
             owners_leave()
         check(status)
         self.describe_io()
+        cuda = self.provider_options().get("CUDAExecutionProvider")
+        self.device_id = int(cuda["device_id"]) if cuda else -1
+        self.on_callers_stream = bool(cuda) and (int(cuda["user_compute_stream"], 0) != 0 or cuda["has_user_compute_stream"] == "1")
         return self
 
     cdef int describe_io(self) except -1:
@@ -112,6 +115,18 @@ cdef class NativeSession:
         while ortc_session_get_provider(self.pointer, len(names)) is not NULL:
             names.append(ortc_session_get_provider(self.pointer, len(names)).decode())
         return names
+
+    def provider_options(self):
+        """{provider: {option: value}} with defaults, in order of priority."""
+        cdef const char *key
+        cdef const char *value
+        result = {}
+        for provider in self.get_providers():
+            name, options = provider.encode(), {}
+            while ortc_session_get_provider_option(self.pointer, name, len(options), &key, &value):
+                options[key.decode()] = value.decode()
+            result[provider] = options
+        return result
 
     def nodes(self):
         """[(name, operator, domain, provider, reason, bytes)] of the nodes that a run executes."""

@@ -8,15 +8,17 @@ import numpy as np
 
 from libc.stdlib cimport free, malloc
 from ortcore._arrays cimport (
-    array_of, clone, copy_into, count_bytes, dlpack_capsule, element_type_of, read_dims, shape_of, tensor_of, tensor_of_dlpack, tensor_over
+    array_of, clone, copy_into, count_bytes, cuda_array_interface_of, dlpack_capsule, element_type_of, host_copy, on_host, read_dims, shape_of, tensor_of,
+    tensor_of_dlpack, tensor_over
 )
 from ortcore._capi cimport *
 from ortcore._device cimport device_name_of, fill_device, registered_allocator
 from ortcore._errors cimport check
 from ortcore._owners cimport hold, owner_release, owners_enter, owners_leave, release_value
+from ortcore._stream cimport OrtSyncStream, handle_of_protocol
 
 from ortcore._element_types import numpy_dtype
-from ortcore._errors import InvalidType, make_error
+from ortcore._errors import Error, InvalidType, make_error
 
 cdef object KIND_NAMES = {ORTC_VALUE_NONE: "no value (not computed yet, or an empty optional)", ORTC_VALUE_SPARSE: "a sparse tensor",
                           ORTC_VALUE_SEQUENCE: "a sequence", ORTC_VALUE_MAP: "a map"}
@@ -34,13 +36,25 @@ cdef str type_text(const ortc_value *value):
     return (<bytes>text).decode()
 
 
-cdef int require_host(object device_type, object device_id, object vendor_id) except -1:
-    """The values that can be made here lie on the CPU."""
-    cdef ortc_memory_info info
-    fill_device(device_type, device_id, vendor_id, &info)
-    if info.device_type != ORTC_DEVICE_CPU:
-        raise RuntimeError(f"Can't allocate memory on {device_name_of(&info)}:{info.device_id}: the providers that can run here have memory on the CPU only; use device_type='cpu'")
-    return 0
+cdef ortc_value *tensor_on(const ortc_memory_info *info, int element_type, size_t rank, const int64_t *dims) except NULL:
+    """A tensor in memory of its own on that device, not initialised."""
+    cdef ortc_allocator *allocator = NULL
+    cdef ortc_value *value = NULL
+    cdef ortc_status *status = NULL
+    with nogil:
+        if info.device_type != ORTC_DEVICE_CPU:
+            status = ortc_allocator_create(info, NULL, &allocator)
+        if status is NULL:
+            status = ortc_value_create_tensor(allocator, <ortc_element_type>element_type, rank, dims, &value)
+        ortc_allocator_release(allocator)
+    if status is not NULL:
+        name = f"{device_name_of(info)}:{info.device_id}"
+        try:
+            check(status)
+        except Error as error:
+            error.args = (f"Can't allocate memory on {name}: {error}",)
+            raise
+    return value
 
 
 cdef class OrtValue:
@@ -72,12 +86,24 @@ cdef class OrtValue:
         """A tensor over an array's memory, which it keeps alive and shares: writes through either are seen by the other.
 
         Arrays that are strided or have the other byte order are copied, and so are strings. Any object with `__dlpack__`, the buffer protocol
-        or `__array_interface__` may stand for an array; ml_dtypes' arrays are welcome. A read-only array makes a read-only value.
+        or `__array_interface__` may stand for an array; ml_dtypes' arrays are welcome. A read-only array makes a read-only value. With
+        device_type='cuda' the contents are copied to that device, completely when this returns, and the array is not kept.
         """
         cdef int64_t copied = 0
-        require_host(device_type, device_id, vendor_id)
+        cdef ortc_memory_info info
+        fill_device(device_type, device_id, vendor_id, &info)
         cdef OrtValue result = wrap(tensor_of(numpy_obj, &copied))
+        if info.device_type != ORTC_DEVICE_CPU:
+            return result._copied_to(device_type, device_id, vendor_id)
         result._numpy_obj = numpy_obj
+        return result
+
+    def _copied_to(self, device_type, device_id, vendor_id):
+        cdef ortc_memory_info info
+        fill_device(device_type, device_id, vendor_id, &info)
+        cdef OrtValue result = wrap(tensor_on(&info, ortc_value_get_element_type(self.pointer), ortc_value_get_rank(self.pointer),
+                                              ortc_value_get_dims(self.pointer)))
+        check(copy_into(self.pointer, result.pointer))
         return result
 
     @staticmethod
@@ -105,7 +131,8 @@ cdef class OrtValue:
         `element_type` is a dtype, a name such as 'float16' or 'tensor(float)', or a number of ONNX's TensorProto.DataType. With `memory_info`
         the memory comes from the allocator that was registered for it.
         """
-        cdef ortc_allocator *allocator = NULL
+        cdef ortc_allocator *allocator
+        cdef ortc_memory_info info
         cdef ortc_value *value = NULL
         cdef int64_t[64] dims
         cdef size_t rank
@@ -115,13 +142,10 @@ cdef class OrtValue:
             if device_type != "cpu" or device_id != 0 or vendor_id != -1:
                 warnings.warn("device_type, device_id, and vendor_id are ignored when memory_info is provided.", stacklevel=2)
             allocator = registered_allocator(memory_info)
-        else:
-            require_host(device_type, device_id, vendor_id)
-        cdef ortc_status *status
-        with nogil:
-            status = ortc_value_create_tensor(allocator, <ortc_element_type>number, rank, dims, &value)
-        check(status)
-        return wrap(value)
+            check(ortc_value_create_tensor(allocator, <ortc_element_type>number, rank, dims, &value))
+            return wrap(value)
+        fill_device(device_type, device_id, vendor_id, &info)
+        return wrap(tensor_on(&info, number, rank, dims))
 
     @staticmethod
     def ort_value_from_sparse_tensor(sparse_tensor):
@@ -132,7 +156,8 @@ cdef class OrtValue:
     def from_dlpack(data, /, is_bool_tensor=False):
         """A tensor over the memory of any object that has `__dlpack__`, or of a DLPack capsule, which is used up.
 
-        The producer stays alive as long as the memory is needed. Strided tensors are copied; read-only ones make read-only values.
+        The producer stays alive as long as the memory is needed. Strided tensors are copied; read-only ones make read-only values. Work of a
+        producer on a CUDA device is complete when this returns; binding the object itself orders it on the device instead.
         """
         cdef int64_t copied = 0
         return wrap(tensor_of_dlpack(data, &copied))
@@ -257,16 +282,26 @@ cdef class OrtValue:
 
     # ---- Contents
 
+    cdef int wait(self) except -1:
+        """The host waits for the run that computes this value, if it may still be in progress."""
+        producer, self.producer = self.producer, None
+        if producer is not None:
+            producer.synchronize_outputs()
+        return 0
+
     def numpy(self):
-        """The tensor as an array over the same memory, which stays alive with it. Strings, and types narrower than a byte, are copied.
+        """The tensor as an array over the same memory, which stays alive with it. Strings, types narrower than a byte, and tensors on a device are
+        copied.
 
         Read-only values give read-only arrays. Types that numpy lacks come as ml_dtypes' if that package is installed.
         """
         self.require_tensor("an array")
+        self.wait()
         return array_of(ortc_value_retain(self.pointer))
 
     def contents(self):
         """What run() would give for this value: an array over its memory, a list for a sequence, a dict for a map, a SparseTensor, or None."""
+        self.wait()
         return object_of(ortc_value_retain(self.pointer))
 
     def __array__(self, dtype=None, copy=None):
@@ -292,7 +327,9 @@ cdef class OrtValue:
         cdef ortc_value *source
         cdef int64_t copied = 0
         self.require_tensor("elements to update")
+        self.wait()
         if isinstance(data, OrtValue):
+            (<OrtValue>data).wait()
             source = ortc_value_retain((<OrtValue>data).pointer)
         elif isinstance(data, (str, bytes, list, tuple, dict)) or np.isscalar(data) or data is None:
             raise TypeError(f"update_inplace takes an array or an OrtValue, not {type(data).__name__}")
@@ -305,31 +342,54 @@ cdef class OrtValue:
         check(status)
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        """A DLPack capsule over this tensor's memory, of version 1.x if `max_version` allows. On the CPU `stream` means nothing.
+        """A DLPack capsule over this tensor's memory, of version 1.x if `max_version` allows.
 
-        `copy=True` exports a copy. `dl_device` must be None or the device where the tensor is.
+        On a CUDA device `stream` is the consumer's: 1 (or None) the legacy default stream, 2 that of the thread, -1 none that needs to wait, else a
+        cudaStream_t. It waits on the device for the run that computes the tensor. On the CPU it means nothing. `copy=True` exports a copy.
+        `dl_device` must be None, the device where the tensor is, or (1, 0) for a copy on the CPU.
         """
         cdef ortc_value *shared
         self.require_tensor("a DLPack form")
-        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
-            raise BufferError(f"this tensor is on DLPack device {self.__dlpack_device__()} and cannot be exported to {tuple(dl_device)}")
+        to_host = dl_device is not None and tuple(dl_device) == (1, 0) and not on_host(self.pointer)
+        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__() and (not to_host or copy is False):
+            raise BufferError(f"this tensor is on DLPack device {self.__dlpack_device__()} and cannot be exported to {tuple(dl_device)}"
+                              f"{' without a copy' if to_host else ''}")
         versioned = max_version is not None and max_version[0] >= 1
-        if not versioned and not copy and ortc_value_is_read_only(self.pointer):
+        if not versioned and not copy and not to_host and ortc_value_is_read_only(self.pointer):
             raise BufferError("this tensor is read-only, which DLPack cannot say before version 1; ask with max_version=(1, 0)")
-        shared = clone(self.pointer) if copy else ortc_value_retain(self.pointer)
+        self.order_before(stream, bool(copy) or to_host)
+        shared = host_copy(self.pointer) if to_host else clone(self.pointer) if copy else ortc_value_retain(self.pointer)
         try:
             return dlpack_capsule(shared, versioned)
         finally:
             release_value(shared)
 
+    cdef int order_before(self, object stream, bint read_now) except -1:
+        """The consumer's stream, as DLPack numbers streams, waits for the run that computes this tensor; the host does if it is read at once."""
+        if self.producer is None or on_host(self.pointer):
+            return 0
+        if read_now:
+            return self.wait()
+        if stream is None or stream != -1:
+            self.producer.make_wait(handle_of_protocol(stream))
+        return 0
+
+    @property
+    def __cuda_array_interface__(self):
+        """Version 3, of tensors on a CUDA device; others have no such attribute."""
+        cdef ortc_memory_info info
+        if ortc_value_get_kind(self.pointer) != ORTC_VALUE_TENSOR or on_host(self.pointer) or self.__dlpack_device__()[0] != 2:
+            raise AttributeError("only tensors on a CUDA device have __cuda_array_interface__")
+        return cuda_array_interface_of(self.pointer, None if self.producer is None else self.producer.__cuda_stream__()[1] or 1)
+
     def __dlpack_device__(self):
-        """(1, 0) on the CPU, (2, n) on CUDA device n."""
+        """(1, 0) on the CPU, (2, n) on CUDA device n, (3, n) in memory of the host that is page-locked for it."""
         cdef ortc_memory_info info
         self.require_tensor("a DLPack form")
         ortc_value_get_memory_info(self.pointer, &info)
         if info.device_type == ORTC_DEVICE_CPU:
             return (1, 0)
-        return (2, info.device_id)
+        return (3 if info.device_mem_type == ORTC_DEVICE_MEM_HOST_ACCESSIBLE else 2, info.device_id)
 
     def to_dlpack(self):
         """A DLPack capsule over this tensor's memory."""
@@ -338,6 +398,7 @@ cdef class OrtValue:
     def __copy__(self):
         result = wrap(ortc_value_retain(self.pointer))
         result._numpy_obj, result._session = self._numpy_obj, self._session
+        (<OrtValue>result).producer = self.producer
         return result
 
     def __reduce__(self):
@@ -366,8 +427,13 @@ cdef class TypeInfo:
             self.kind = ORTC_VALUE_SPARSE
 
 
-cdef ortc_value *value_of(object source, TypeInfo wanted, int64_t *copied) except NULL:
+cdef ortc_value *value_of(object source, TypeInfo wanted, int64_t *copied, ortc_stream *consumer=NULL) except NULL:
     if isinstance(source, OrtValue):
+        if (<OrtValue>source).producer is not None:
+            if consumer is NULL:
+                (<OrtValue>source).wait()
+            else:
+                (<OrtValue>source).producer.make_wait(<size_t>ortc_stream_get_handle(consumer))
         return ortc_value_retain((<OrtValue>source).pointer)
     if wanted is not None:
         if source is None:
@@ -378,7 +444,7 @@ cdef ortc_value *value_of(object source, TypeInfo wanted, int64_t *copied) excep
             return map_of(dict(source), wanted, copied)
         if wanted.kind == ORTC_VALUE_SPARSE and hasattr(source, "_value"):
             return ortc_value_retain((<OrtValue?>source._value).pointer)
-    return tensor_of(source, copied)
+    return tensor_of(source, copied, consumer)
 
 
 cdef ortc_value *none_of(TypeInfo wanted) except NULL:
@@ -467,13 +533,28 @@ cdef object object_of(ortc_value *value):
 
 
 def copy_tensors(src, dst, stream=None):
-    """Copies each tensor of `src` over the one of `dst` at the same place. Types and sizes in bytes must agree."""
+    """Copies each tensor of `src` over the one of `dst` at the same place. Types and sizes in bytes must agree.
+
+    With an OrtSyncStream the copies are only enqueued on it; all tensors must stay until they are done.
+    """
+    cdef OrtSyncStream on = None
+    cdef OrtValue source, destination
+    cdef ortc_status *status
     sources, destinations = list(src), list(dst)
     if stream is not None:
-        raise make_error(2, "copies on a stream need a device that has streams; give stream=None")
+        if not isinstance(stream, OrtSyncStream):
+            raise InvalidType(f"stream must be an OrtSyncStream or None, not {type(stream).__name__}")
+        on = stream
     if not sources or len(sources) != len(destinations):
         raise make_error(2, f"copy_tensors takes two lists of equal length, at least one tensor each; these have {len(sources)} and {len(destinations)}")
+    if not all(isinstance(value, OrtValue) for value in sources + destinations):
+        raise InvalidType("copy_tensors takes lists of OrtValues")
     for source, destination in zip(sources, destinations):
-        if not isinstance(source, OrtValue) or not isinstance(destination, OrtValue):
-            raise InvalidType("copy_tensors takes lists of OrtValues")
-        check(copy_into((<OrtValue>source).pointer, (<OrtValue>destination).pointer))
+        source.wait()
+        destination.wait()
+        if on is None:
+            check(copy_into(source.pointer, destination.pointer))
+            continue
+        with nogil:
+            status = ortc_value_copy_on_stream(source.pointer, destination.pointer, on.pointer)
+        check(status)
