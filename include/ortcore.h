@@ -280,6 +280,8 @@ ORTC_API const char *ortc_provider_why_not(const char *name);
 /* How many devices it has here, and what one is called; NULL out of range. */
 ORTC_API int ortc_provider_get_device_count(const char *name);
 ORTC_API const char *ortc_provider_get_device_name(const char *name, int device_id);
+/* Path of the shared library that it lies in, "" if it is not available. */
+ORTC_API const char *ortc_provider_get_library(const char *name);
 /* CUDA shall be the emulated GPU (docs/testing_without_a_gpu.md) in this process. An error after CUDA was looked for. */
 ORTC_API ortc_status *ortc_use_emulated_cuda(void);
 /* Folders, separated by colons, in which cuBLAS and cuDNN are looked for first; of no effect once they were needed. */

@@ -1,4 +1,5 @@
 /* What this build can run, and on what. */
+#include <dlfcn.h>
 #include <ortcore/api/check.h>
 #include <ortcore/ops/op.h>
 #include <ortcore/provider/provider.h>
@@ -24,6 +25,12 @@ const char *ortc_provider_get_device_name(const char *name, int device_id) {
   if (device_id < 0 || device_id >= ortc_provider_get_device_count(name)) return NULL;
   const device *d = is_cuda(name) ? provider_cuda(NULL)->device_at(device_id) : device_cpu();
   return d ? d->name : NULL;
+}
+
+const char *ortc_provider_get_library(const char *name) {
+  Dl_info info = {0};
+  const void *inside = is_cuda(name) ? (const void *)provider_cuda(NULL) : name && strcmp(name, PROVIDER_CPU) == 0 ? (const void *)device_cpu() : NULL;
+  return inside && dladdr(inside, &info) && info.dli_fname ? info.dli_fname : "";
 }
 
 ortc_status *ortc_use_emulated_cuda(void) { return provider_emulate_cuda(); }

@@ -25,13 +25,13 @@ from ortcore._process import (
     set_seed,
     set_thread_budget,
 )
+from ortcore._stream import OrtSyncStream
 from ortcore._value import OrtValue, copy_tensors
 from ortcore.as_onnxruntime import install_as_onnxruntime
 from ortcore.binding import SessionIOBinding
 from ortcore.devices import (
     OrtEpDevice,
     OrtHardwareDevice,
-    OrtSyncStream,
     get_ep_devices,
     register_execution_provider_library,
     unregister_execution_provider_library,

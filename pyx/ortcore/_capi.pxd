@@ -140,6 +140,7 @@ cdef extern from "ortcore.h" nogil:
     const char *ortc_provider_why_not(const char *name)
     int ortc_provider_get_device_count(const char *name)
     const char *ortc_provider_get_device_name(const char *name, int device_id)
+    const char *ortc_provider_get_library(const char *name)
     ortc_status *ortc_use_emulated_cuda()
     void ortc_set_cuda_library_folders(const char *folders)
     ctypedef struct ortc_session:

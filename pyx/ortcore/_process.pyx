@@ -30,6 +30,37 @@ def get_available_providers():
     return names
 
 
+def get_why_not(provider):
+    """Why a provider cannot run here; "" if it can."""
+    return ortc_provider_why_not(provider.encode()).decode("utf-8", "replace")
+
+
+def get_device_count(provider):
+    """How many devices a provider has here."""
+    return ortc_provider_get_device_count(provider.encode())
+
+
+def get_device_name(provider, device_id):
+    """What a device is called; None if there is none of that number."""
+    cdef const char *name = ortc_provider_get_device_name(provider.encode(), device_id)
+    return None if name is NULL else name.decode("utf-8", "replace")
+
+
+def get_provider_library(provider):
+    """Path of the library that a provider lies in; "" if it is not available."""
+    return ortc_provider_get_library(provider.encode()).decode("utf-8", "surrogateescape")
+
+
+def use_emulated_cuda():
+    """Makes CUDA the emulated GPU. An error once CUDA was looked for."""
+    check(ortc_use_emulated_cuda())
+
+
+def set_cuda_library_folders(folders):
+    """Where cuBLAS and cuDNN are looked for first: folders separated by colons."""
+    ortc_set_cuda_library_folders(folders.encode("utf-8", "surrogateescape"))
+
+
 def set_default_logger_severity(severity):
     """Least severity of messages that are logged: 0 verbose, 1 info, 2 warning, 3 error, 4 fatal."""
     check(ortc_set_log_severity(operator.index(severity)))

@@ -305,6 +305,8 @@ cdef class OrtValue:
         return object_of(ortc_value_retain(self.pointer))
 
     def __array__(self, dtype=None, copy=None):
+        if copy is False and ortc_value_get_kind(self.pointer) == ORTC_VALUE_TENSOR and not on_host(self.pointer):
+            raise ValueError("a tensor on a device cannot become an array without a copy")
         array = self.numpy()
         if dtype is not None and np.dtype(dtype) != array.dtype:
             if copy is False:

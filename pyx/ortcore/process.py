@@ -1,11 +1,13 @@
 """Functions about the whole process that need no more than Python."""
 from __future__ import annotations
 
+import os
 import platform
 import sys
 
 from ortcore._errors import make_error
 from ortcore._process import get_available_providers, get_build_info, get_version_string, set_thread_budget
+from ortcore.cuda import use_libraries
 
 _PROVIDERS = ("Tensorrt CUDA MIGraphX OpenVINO Dnnl VitisAI QNN Nnapi VSINPU Js CoreML Dml Rknpu WebNN WebGpu Xnnpack CANN Azure CPU").split()
 _pool_sizes_set = False
@@ -31,7 +33,11 @@ def set_global_thread_pool_sizes(intra_op_num_threads: int = 0, inter_op_num_thr
 
 
 def preload_dlls(cuda: bool = True, cudnn: bool = True, msvc: bool = True, directory: str | None = None) -> None:
-    """Accepted for compatibility: libraries of CUDA are found when they are first needed."""
+    """Says where cuBLAS and cuDNN are: in `directory`, or where the `cuda` extra puts them (`''` as well). They are opened when first needed."""
+    if directory and not os.path.isdir(directory):
+        raise RuntimeError(f"preload_dlls: there is no directory '{directory}'")
+    if cuda or cudnn:
+        use_libraries([directory] if directory else None)
 
 
 def print_debug_info() -> None:

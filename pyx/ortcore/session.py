@@ -17,12 +17,13 @@ from ortcore._inference import SessionBase
 from ortcore._process import get_available_providers, get_thread_budget
 from ortcore._session import NativeSession
 from ortcore._value import OrtValue
+from ortcore.cuda import use_libraries
 from ortcore.devices import OrtEpDevice, get_ep_devices
 from ortcore.metadata import ModelMetadata, NodeArg, OrtEpAssignedSubgraph, PlacedNode, assigned_subgraphs, make_node_args
 from ortcore.options import RunOptions, SessionOptions
 from ortcore.vector import OrtValueVector
 
-CPU = "CPUExecutionProvider"
+CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 Providers = Sequence[str | tuple[str, Mapping[str, Any]]]
 Callback = Callable[[list[Any], Any, str], None]
 
@@ -149,10 +150,12 @@ class InferenceSession(SessionBase):
 
     def _load(self, providers: dict[str, dict[str, str]]) -> None:
         options = self._options._copy()
+        if CUDA in providers:
+            use_libraries()
         for name, settings in providers.items():
             options._use_provider(name, settings)
         self._sess = NativeSession.load(self._model_path, self._model_bytes, options)
-        self._provider_options = {name: dict(providers.get(name, {})) if name != CPU else {} for name in self._sess.get_providers()}
+        self._provider_options = self._sess.provider_options()
         self._metadata.clear()
 
     def set_providers(self, providers: Providers | None = None, provider_options: Sequence[Mapping[str, Any]] | None = None) -> None:
@@ -224,15 +227,15 @@ class InferenceSession(SessionBase):
 
     def get_input_epdevices(self) -> list[OrtEpDevice | None]:
         """The device that reads each input."""
-        devices = get_ep_devices()
-        return [devices[0] if devices else None for _ in self._native().io(0)]
+        devices = {(int(device.device.type), device.device.device_id): device for device in get_ep_devices()}
+        return [devices.get((1, memory.device_id) if memory.name.startswith("Cuda") else (0, 0)) for _, _, _, memory in self._native().io(0)]
 
     def get_providers(self) -> list[str]:
         """Names of the providers in order of priority."""
         return self._native().get_providers()
 
     def get_provider_options(self) -> dict[str, dict[str, str]]:
-        """{provider: {option: value}}."""
+        """{provider: {option: value}}, options that were not given with their defaults."""
         return {name: dict(options) for name, options in self._provider_options.items()}
 
     def get_session_options(self) -> SessionOptions:
@@ -296,12 +299,17 @@ class InferenceSession(SessionBase):
                                             vendor_id: int = -1) -> OrtValue:
         """A tensor, not initialised, from the session's allocator. It can be used with this session only."""
         device = device_type if isinstance(device_type, OrtDevice) else OrtDevice.make(device_type, device_id, vendor_id)
-        if device.device_type() != 0:
-            raise RuntimeError(f"No session allocator found for {device!r}: this session runs on the CPU only")
-        number = element_type_of(element_type)
+        number, native = element_type_of(element_type), self._native()
         if number == STRING:
             raise RuntimeError("the session's allocator makes numeric tensors only; OrtValue.ortvalue_from_numpy() takes strings")
-        return self._native().create_value(shape, number)
+        if device.device_type() == 0:
+            return native.create_value(shape, number)
+        if device.device_id() != native.device_id:
+            raise RuntimeError(f"No session allocator found for {device!r}: this session runs on "
+                               f"{f'cuda:{native.device_id}' if native.device_id >= 0 else 'the CPU only'}")
+        value = OrtValue.ortvalue_from_shape_and_type(shape, number, device)
+        value._session = native
+        return value
 
     def run_with_ortvaluevector(self, run_options: RunOptions, feed_names: Sequence[str], feeds: OrtValueVector, fetch_names: Sequence[str],
                                 fetches: OrtValueVector, fetch_devices: Sequence[OrtDevice]) -> None:
