@@ -38,7 +38,7 @@ static status plain_allocator(const ortc_memory_info *info, ortc_allocator **out
   ortc_memory_info gpu = *info;
   gpu.device_mem_type = ORTC_DEVICE_MEM_DEFAULT;
   const device *d;
-  TRY(provider_device(&gpu, &d));
+  TRY(status_context(provider_device(&gpu, &d), "Can't allocate memory on %s:%d", memory_info_device_name(info), info->device_id));
   *out = allocator_retain(pinned ? d->vtable->host_allocator(d) : d->vtable->allocator(d));
   return OK;
 }

@@ -57,10 +57,4 @@ ortc_status *ortc_stream_wait_event(ortc_stream *stream, void *event) {
   return s;
 }
 
-ortc_stream *ortc_binding_get_stream(ortc_binding *binding) {
-  stream *host;                                             /* there is one only, and it is nobody's */
-  if (!binding) return NULL;
-  if (binding->on) return binding->on->work;
-  ortc_status_release(stream_create(device_cpu(), &host));
-  return host;
-}
+ortc_stream *ortc_binding_get_stream(ortc_binding *binding) { return binding ? binding->work : NULL; }

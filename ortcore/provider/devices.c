@@ -7,7 +7,7 @@ status provider_device(const ortc_memory_info *info, const device **out) {
   if (*out) return OK;
   if (!memory_info_is_cuda(info)) return ERROR(NOT_IMPLEMENTED, "no provider of this build has memory on '%s'; there are 'cpu' and 'cuda'", name);
   const provider *p = provider_cuda(&why_not);
-  if (!p) return ERROR(EP_FAIL, "there is no memory on '%s:%d', because CUDA is not available: %s", name, info->device_id, why_not);
+  if (!p) return ERROR(EP_FAIL, "device '%s:%d' cannot be used, because CUDA is not available: %s", name, info->device_id, why_not);
   *out = device_of(info);
   if (*out) return OK;
   int count = p->device_count(&why_not);

@@ -18,7 +18,7 @@ from ortcore._owners cimport hold, owner_release, owners_enter, owners_leave, re
 from ortcore._stream cimport OrtSyncStream, handle_of_protocol
 
 from ortcore._element_types import numpy_dtype
-from ortcore._errors import Error, InvalidType, make_error
+from ortcore._errors import InvalidType, make_error
 
 cdef object KIND_NAMES = {ORTC_VALUE_NONE: "no value (not computed yet, or an empty optional)", ORTC_VALUE_SPARSE: "a sparse tensor",
                           ORTC_VALUE_SEQUENCE: "a sequence", ORTC_VALUE_MAP: "a map"}
@@ -47,13 +47,7 @@ cdef ortc_value *tensor_on(const ortc_memory_info *info, int element_type, size_
         if status is NULL:
             status = ortc_value_create_tensor(allocator, <ortc_element_type>element_type, rank, dims, &value)
         ortc_allocator_release(allocator)
-    if status is not NULL:
-        name = f"{device_name_of(info)}:{info.device_id}"
-        try:
-            check(status)
-        except Error as error:
-            error.args = (f"Can't allocate memory on {name}: {error}",)
-            raise
+    check(status)
     return value
 
 

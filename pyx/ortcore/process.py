@@ -7,7 +7,7 @@ import sys
 
 from ortcore._errors import make_error
 from ortcore._process import get_available_providers, get_build_info, get_version_string, set_thread_budget
-from ortcore.cuda import use_libraries
+from ortcore.cuda import is_available, use_libraries
 
 _PROVIDERS = ("Tensorrt CUDA MIGraphX OpenVINO Dnnl VitisAI QNN Nnapi VSINPU Js CoreML Dml Rknpu WebNN WebGpu Xnnpack CANN Azure CPU").split()
 _pool_sizes_set = False
@@ -33,11 +33,15 @@ def set_global_thread_pool_sizes(intra_op_num_threads: int = 0, inter_op_num_thr
 
 
 def preload_dlls(cuda: bool = True, cudnn: bool = True, msvc: bool = True, directory: str | None = None) -> None:
-    """Says where cuBLAS and cuDNN are: in `directory`, or where the `cuda` extra puts them (`''` as well). They are opened when first needed."""
+    """Says where cuBLAS and cuDNN are: in `directory`, or where the `cuda` extra puts them (`''` as well).
+
+    They are opened when first needed. Without CUDA this does nothing.
+    """
+    if not (cuda or cudnn) or not is_available():
+        return
     if directory and not os.path.isdir(directory):
         raise RuntimeError(f"preload_dlls: there is no directory '{directory}'")
-    if cuda or cudnn:
-        use_libraries([directory] if directory else None)
+    use_libraries([directory] if directory else None)
 
 
 def print_debug_info() -> None:

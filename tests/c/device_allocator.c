@@ -44,8 +44,8 @@ static void test_plain(void) {
   ortc_allocator_release(a);
   info.alignment = 100;
   CHECK_ERROR(ortc_allocator_create(&info, NULL, &a), INVALID_ARGUMENT, "100");
-  CHECK_OK(ortc_memory_info_init("Cuda", ORTC_DEVICE_ALLOCATOR, 0, ORTC_MEM_DEFAULT, &info));
-  CHECK_ERROR(ortc_allocator_create(&info, NULL, &a), NOT_IMPLEMENTED, "cuda");
+  CHECK_OK(ortc_memory_info_init("DML", ORTC_DEVICE_ALLOCATOR, 0, ORTC_MEM_DEFAULT, &info));
+  CHECK_ERROR(ortc_allocator_create(&info, NULL, &a), NOT_IMPLEMENTED, "dml");
   CHECK(a == NULL);
   CHECK_OK(ortc_allocator_alloc(ortc_allocator_get_default(), 1, &data));
   CHECK((uintptr_t)data % MEMORY_ALIGNMENT == 0);
