@@ -5,13 +5,14 @@ import operator
 from libc.string cimport strcmp
 from ortcore._arrays cimport clone, count_bytes, element_type_of, host_copy, on_host, read_dims, writable_tensor_of
 from ortcore._capi cimport *
+from ortcore._convert cimport value_of
 from ortcore._device cimport OrtDevice, fill_device
 from ortcore._errors cimport check_step
 from ortcore._options cimport run_options_of, text_of
 from ortcore._owners cimport hold, owner_release, owners_enter, owners_leave
 from ortcore._session cimport InputInfo, NativeSession
 from ortcore._stream cimport cuda_device, make_wait, wait_for
-from ortcore._value cimport OrtValue, object_of, value_of, wrap
+from ortcore._value cimport OrtValue, object_of, wrap
 
 from ortcore._element_types import numpy_dtype
 from ortcore._errors import make_error

@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t
 from ortcore._capi cimport ortc_session
-from ortcore._value cimport TypeInfo
+from ortcore._convert cimport TypeInfo
 
 # An input or overridable initializer.
 cdef class InputInfo(TypeInfo):

@@ -4,11 +4,12 @@ from cpython.bytes cimport PyBytes_AsString
 from libc.stdlib cimport free, malloc
 from ortcore._arrays cimport read_dims
 from ortcore._capi cimport *
+from ortcore._convert cimport TypeInfo, value_of
 from ortcore._device cimport wrap_memory_info
 from ortcore._errors cimport check
 from ortcore._options cimport NativeSessionOptions, run_options_of, text_of
 from ortcore._owners cimport hold, owner_release, owners_enter, owners_leave, release_value
-from ortcore._value cimport OrtValue, TypeInfo, object_of, value_of, wrap
+from ortcore._value cimport OrtValue, object_of, wrap
 
 from ortcore._errors import InvalidType, make_error
 
