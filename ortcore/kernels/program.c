@@ -16,3 +16,10 @@ int program_find(const char *name) {
 
 int program_arity(program_op op) { return ops[op].arity; }
 const char *program_name(program_op op) { return ops[op].name; }
+
+program_step *program_append(program *p, program_op op, int a, int b, int c) {
+  if (p->count == PROGRAM_STEPS) return NULL;
+  program_step *s = &p->steps[p->count++];
+  *s = (program_step){.op = (uint8_t)op, .from = {(uint8_t)a, (uint8_t)b, (uint8_t)c}};
+  return s;
+}

@@ -11,7 +11,10 @@
 #include <stdint.h>
 
 /* X(operator, expression) for every operator that a step may be, once. Those from Sin on are long; a GPU has them in kernels of their own. */
-#define PROGRAM_1(X) X(Copy, x) ARITHMETIC_UNARY(X) ARITHMETIC_POWERS(X) ARITHMETIC_PARAMETRIC(X) ARITHMETIC_TEST(X) X(Not, x == 0)
+#define PROGRAM_1(X) \
+  X(Copy, x) X(Not, x == 0) ARITHMETIC_UNARY(X) ARITHMETIC_POWERS(X) ARITHMETIC_PARAMETRIC(X) ARITHMETIC_TEST(X) \
+  X(Bound, x > p ? x < q ? x : q : p)                      /* NaN gives p */ \
+  X(RoundToFloat16, FLOAT16(x)) X(RoundToBfloat16, BFLOAT16(x))
 #define PROGRAM_2(X) ARITHMETIC_BINARY(X) ARITHMETIC_COMPARE(X) ARITHMETIC_TRUTH(X) ARITHMETIC_GATED(X)
 #define PROGRAM_3(X) ARITHMETIC_CLIP(X) X(Where, a != 0 ? b : c)
 #define PROGRAM_LONG_1(X) ARITHMETIC_PERIODIC(X) ARITHMETIC_TRIGONOMETRIC(X)
@@ -42,6 +45,8 @@ typedef struct program {
   program_step steps[PROGRAM_STEPS];
 } program;
 
+/* Appends a step with these arguments; FROM_NOWHERE for those that the operator does not have. NULL if the program is full. */
+program_step *program_append(program *p, program_op op, int a, int b, int c);
 /* The operator of that name, or -1. Names are those of elementwise_find, and "Copy". */
 int program_find(const char *name);
 int program_arity(program_op op);

@@ -4,12 +4,6 @@
 #include <inttypes.h>
 #include <ortcore/base/checked.h>
 
-typedef struct concat_params {
-  int64_t axis;
-  int64_t split_count;                                     /* Split: entries of the attribute 'split' */
-  const int64_t *split;
-} concat_params;
-
 static status concat_prepare(prepare_ctx *c, void **out_params) {
   concat_params *p = ZONE_NEW(c->memory, concat_params);
   if (!p) return status_out_of_memory();
@@ -173,14 +167,29 @@ static status split_prepare(prepare_ctx *c, void **out_params) {
   return concat_prepare(c, out_params);
 }
 
-static status split_run(kernel_ctx *k) {
+/* The sizes of the parts of this run. */
+static status split_of(const kernel_ctx *k, int *out_axis, split_sizes *out) {
   const concat_params *p = k->params;
   const tensor *in = k->in[0];
+  TRY(axis_normalise(p->axis, in->rank, "axis", out_axis));
+  *out = (split_sizes){.attribute = p->split, .input = kernel_in(k, 1)};
+  return split_check(out, out->input ? out->input->count : p->split_count, k->out_count, in->dims[*out_axis], *out_axis, k->node->op->since);
+}
+
+static status split_size_of(const kernel_ctx *k, int32_t i, int64_t *out) {
+  split_sizes s;
   int axis;
-  TRY(axis_normalise(p->axis, in->rank, "axis", &axis));
-  split_sizes s = {.attribute = p->split, .input = kernel_in(k, 1)};
+  TRY(split_of(k, &axis, &s));
+  *out = split_size(&s, i, k->out_count, k->in[0]->dims[axis]);
+  return OK;
+}
+
+static status split_run(kernel_ctx *k) {
+  const tensor *in = k->in[0];
+  split_sizes s;
+  int axis;
+  TRY(split_of(k, &axis, &s));
   int64_t n = in->dims[axis];
-  TRY(split_check(&s, s.input ? s.input->count : p->split_count, k->out_count, n, axis, k->node->op->since));
   strided_copy c = {.bits = dtype_bits(in->type), .rank = in->rank, .from = in->data};
   dense_strides(in->rank, in->dims, c.from_strides);
   for (int d = 0; d < in->rank; ++d) c.dims[d] = in->dims[d];
@@ -199,7 +208,9 @@ static status split_run(kernel_ctx *k) {
   return OK;
 }
 
-#define SPLIT .T = TS_ALL, .infer = split_infer, .prepare = split_prepare, .run = split_run
+static const split_op split_row = {split_size_of};
+
+#define SPLIT .T = TS_ALL, .infer = split_infer, .prepare = split_prepare, .run = split_run, .data = &split_row
 
 OP_FAMILY(concat) = {
   {.name = "Concat", .since = 4, .signature = "inputs:T* -> concat_result:T", .T = TS_ALL, .infer = concat_infer,

@@ -42,25 +42,21 @@ static status expand_infer(infer_ctx *c) {
   return OK;
 }
 
-static status expand_run(kernel_ctx *k) {
+static status expand_view(const kernel_ctx *k, strided_view *v) {
   const tensor *in = k->in[0];
   integers shape;
   int64_t strides[MAX_RANK];
-  tensor *out;
-  strided_copy c = {.bits = dtype_bits(in->type), .from = in->data};
+  strided_copy *c = &v->copy;
   TRY(integers_from_tensor(k->in[1], "shape", &shape));
-  TRY(expand_dims(in->rank, in->dims, &shape, &c.rank, c.dims));
-  TRY(kernel_output(k, 0, c.rank, c.dims, &out));
-  if (!out || out->count == 0) return OK;
-  c.to = out->data;
+  TRY(expand_dims(in->rank, in->dims, &shape, &v->rank, v->dims));
+  *c = (strided_copy){.bits = dtype_bits(in->type), .rank = v->rank};
+  memcpy(c->dims, v->dims, sizeof v->dims);
   dense_strides(in->rank, in->dims, strides);
-  dense_strides(c.rank, c.dims, c.to_strides);
-  for (int i = c.rank - in->rank; i < c.rank; ++i) {
-    int a = i - (c.rank - in->rank);
-    c.from_strides[i] = in->dims[a] == 1 ? 0 : strides[a];
+  dense_strides(c->rank, c->dims, c->to_strides);
+  for (int i = c->rank - in->rank; i < c->rank; ++i) {
+    int a = i - (c->rank - in->rank);
+    c->from_strides[i] = in->dims[a] == 1 ? 0 : strides[a];
   }
-  copy_strided(k->threads, &c);
-  tensor_moved(out);
   return OK;
 }
 
@@ -93,30 +89,29 @@ static status tile_infer(infer_ctx *c) {
   return OK;
 }
 
-static status tile_run(kernel_ctx *k) {
+static status tile_view(const kernel_ctx *k, strided_view *v) {
   const tensor *in = k->in[0];
   integers repeats;
-  int64_t dims[MAX_RANK], strides[MAX_RANK];
-  tensor *out;
+  int64_t strides[MAX_RANK];
   TRY(integers_from_tensor(k->in[1], "repeats", &repeats));
-  TRY(tile_dims(in->rank, in->dims, &repeats, dims));
-  TRY(kernel_output(k, 0, in->rank, dims, &out));
-  if (!out || out->count == 0) return OK;
+  TRY(tile_dims(in->rank, in->dims, &repeats, v->dims));
+  v->rank = in->rank;
   /* Every axis is seen as two: which repetition, and where in it. */
-  strided_copy c = {.bits = dtype_bits(in->type), .rank = 2 * in->rank, .to = out->data, .from = in->data};
+  strided_copy *c = &v->copy;
+  *c = (strided_copy){.bits = dtype_bits(in->type), .rank = 2 * in->rank};
   dense_strides(in->rank, in->dims, strides);
   for (int i = 0; i < in->rank; ++i) {
-    c.dims[2 * i] = repeats.at[i];
-    c.dims[2 * i + 1] = in->dims[i];
-    c.from_strides[2 * i + 1] = strides[i];
+    c->dims[2 * i] = repeats.at[i];
+    c->dims[2 * i + 1] = in->dims[i];
+    c->from_strides[2 * i + 1] = strides[i];
   }
-  dense_strides(c.rank, c.dims, c.to_strides);
-  copy_strided(k->threads, &c);
-  tensor_moved(out);
+  dense_strides(c->rank, c->dims, c->to_strides);
   return OK;
 }
 
+static const strided_op expand_op = {expand_view}, tile_op = {tile_view};
+
 OP_FAMILY(expand) = {
-  {.name = "Expand", .since = 8, .signature = "input:T shape:i64 -> output:T", .T = TS_ALL, .infer = expand_infer, .run = expand_run},
-  {.name = "Tile", .since = 6, .signature = "input:T repeats:i64 -> output:T", .T = TS_ALL, .infer = tile_infer, .run = tile_run},
+  {.name = "Expand", .since = 8, .signature = "input:T shape:i64 -> output:T", .T = TS_ALL, .infer = expand_infer, .run = strided_run, .data = &expand_op},
+  {.name = "Tile", .since = 6, .signature = "input:T repeats:i64 -> output:T", .T = TS_ALL, .infer = tile_infer, .run = strided_run, .data = &tile_op},
   {0}};

@@ -4,8 +4,6 @@
 #include <inttypes.h>
 #include <ortcore/base/threads.h>
 
-typedef struct gather_params { int64_t axis; } gather_params;
-
 static status gather_prepare(prepare_ctx *c, void **out_params) {
   gather_params *p = ZONE_NEW(c->memory, gather_params);
   if (!p) return status_out_of_memory();
@@ -134,6 +132,7 @@ static status gather_elements_run(kernel_ctx *k) {
   tensor *out;
   TRY(axis_normalise(p->axis, data->rank, "axis", &g.axis));
   TRY(elements_check(data, indices, g.axis));
+  TRY(indices_check(indices, data->dims[g.axis], g.axis));
   TRY(kernel_output_like(k, 0, indices, &out));
   if (!out || out->count == 0) return OK;
   g.to = out->data;

@@ -1,7 +1,7 @@
 /* Operators that make tensors out of little: ConstantOfShape, Range, EyeLike. */
 #include <ortcore/kernels/cpu/convert.h>
-#include <ortcore/kernels/cpu/copy.h>
 #include <ortcore/ops/infer_common.h>
+#include <ortcore/ops/params/movement.h>
 #include <math.h>
 #include <string.h>
 
@@ -18,18 +18,27 @@ static status constant_infer(infer_ctx *c) {
   return infer_shape_from_input(c, 0, "input");
 }
 
-static status constant_run(kernel_ctx *k) {
-  const tensor *shape = k->in[0], *value = attr_tensor(k->node, "value");
-  static const float zero = 0;
-  tensor *out;
+static status constant_dims(const tensor *shape, int *out_rank, int64_t *dims) {
   if (shape->rank > 1 || shape->count > MAX_RANK)
     return ERROR(INVALID_ARGUMENT, "the shape must be a list of at most %d dims, but is a tensor of rank %d with %lld elements", MAX_RANK, shape->rank,
                  (long long)shape->count);
-  int64_t dims[MAX_RANK];
   memcpy(dims, shape->data, (size_t)shape->count * sizeof *dims);
   for (int64_t i = 0; i < shape->count; ++i)
     if (dims[i] < 0) return ERROR(INVALID_ARGUMENT, "entry %lld of the shape is %lld; dims are not negative", (long long)i, (long long)dims[i]);
-  TRY(kernel_output(k, 0, (int)shape->count, dims, &out));
+  *out_rank = (int)shape->count;
+  return OK;
+}
+
+static const constant_op constant_row = {constant_dims};
+
+static status constant_run(kernel_ctx *k) {
+  const tensor *value = attr_tensor(k->node, "value");
+  static const float zero = 0;
+  int rank;
+  int64_t dims[MAX_RANK];
+  tensor *out;
+  TRY(constant_dims(k->in[0], &rank, dims));
+  TRY(kernel_output(k, 0, rank, dims, &out));
   if (!out || out->count == 0) return OK;
   if (dtype_bits(out->type) < 8) memset(out->data, 0, tensor_bytes(out));
   strided_copy c = {.bits = dtype_bits(out->type), .rank = 1, .to = out->data, .from = value ? value->data : &zero, .dims = {out->count}, .to_strides = {1}};
@@ -39,14 +48,12 @@ static status constant_run(kernel_ctx *k) {
 
 /* ---- Range: start + i * delta, up to limit ---- */
 
-typedef struct range { int64_t count, start, delta; double float_start, float_delta; } range;
-
 static void read_number(const tensor *t, int64_t *whole, double *real) {
   convert_find(t->type, ORTC_INT64)(t->data, whole, 1);
   convert_find(t->type, ORTC_DOUBLE)(t->data, real, 1);
 }
 
-static status range_of(const tensor *const *in, range *out) {
+static status range_of(const tensor *const *in, range_view *out) {
   static const char *const names[] = {"start", "limit", "delta"};
   int64_t whole[3];
   double real[3], steps;
@@ -54,7 +61,7 @@ static status range_of(const tensor *const *in, range *out) {
     if (in[i]->count != 1) return ERROR(INVALID_ARGUMENT, "'%s' must be one number, but has %lld elements", names[i], (long long)in[i]->count);
     read_number(in[i], &whole[i], &real[i]);
   }
-  *out = (range){0, whole[0], whole[2], real[0], real[2]};
+  *out = (range_view){0, whole[0], whole[2], real[0], real[2]};
   if (real[2] == 0) return ERROR(INVALID_ARGUMENT, "'delta' is 0: the range would never reach its limit");
   if (typeset_has(TS_INTEGER, in[0]->type)) {
     /* Distances may need 65 bits: counted without sign. */
@@ -74,7 +81,7 @@ static status range_of(const tensor *const *in, range *out) {
 static status range_infer(infer_ctx *c) {
   dim count = DIM_UNKNOWN;
   if (c->in[0]->value && c->in[1]->value && c->in[2]->value) {
-    range r;
+    range_view r;
     TRY(range_of((const tensor *const[]){c->in[0]->value, c->in[1]->value, c->in[2]->value}, &r));
     count = r.count;
   }
@@ -84,7 +91,7 @@ static status range_infer(infer_ctx *c) {
 
 static status range_run(kernel_ctx *k) {
   enum { BLOCK = 512 };
-  range r;
+  range_view r;
   tensor *out;
   TRY(range_of(k->in, &r));
   TRY(kernel_output(k, 0, 1, &r.count, &out));
@@ -103,6 +110,8 @@ static status range_run(kernel_ctx *k) {
   }
   return OK;
 }
+
+static const range_op range_row = {range_of};
 
 /* ---- EyeLike: ones on a diagonal ---- */
 
@@ -136,9 +145,11 @@ static status eye_run(kernel_ctx *k) {
 #define C_24 (C_23 | TS(FLOAT8E8M0))
 #define C_25 (C_24 | TS(INT2) | TS(UINT2))
 #define CONSTANT(version, types) \
-  {.name = "ConstantOfShape", .since = version, .signature = "input:i64 -> output:T2", .T2 = types, .infer = constant_infer, .run = constant_run}
+  {.name = "ConstantOfShape", .since = version, .signature = "input:i64 -> output:T2", .T2 = types, .infer = constant_infer, .run = constant_run, \
+   .data = &constant_row}
 #define RANGE(version, types) \
-  {.name = "Range", .since = version, .signature = "start:T limit:T delta:T -> output:T", .T = types, .infer = range_infer, .run = range_run}
+  {.name = "Range", .since = version, .signature = "start:T limit:T delta:T -> output:T", .T = types, .infer = range_infer, .run = range_run, \
+   .data = &range_row}
 #define EYE(version, types) \
   {.name = "EyeLike", .since = version, .signature = "input:T1 -> output:T2", .T1 = types, .T2 = types, .flags = OP_SHAPE_ONLY, .infer = eye_infer, \
    .run = eye_run}

@@ -110,11 +110,50 @@ status elements_check(const tensor *data, const tensor *indices, int axis) {
       return ERROR(INVALID_ARGUMENT,
                    "axis %d of 'indices' has %" PRId64 " elements, more than the %" PRId64 " of 'data'; only the indexed axis %d may be "
                    "longer", d, indices->dims[d], data->dims[d], axis);
-  return indices_check(indices, data->dims[axis], axis);
+  return OK;
 }
 
 void fact_set_rank(fact *f, int rank) {
   dim dims[MAX_RANK];
   for (int i = 0; i < rank && i < MAX_RANK; ++i) dims[i] = DIM_UNKNOWN;
   if (rank <= MAX_RANK) fact_set_shape(f, rank, dims);
+}
+
+status nd_map_make(const tensor *data, const tensor *indices, int64_t batch_dims, nd_map *m) {
+  char a[DIMS_TEXT], b[DIMS_TEXT];
+  if (indices->rank < 1) return ERROR(INVALID_ARGUMENT, "'indices' must have at least rank 1: its last axis holds the coordinates");
+  if (batch_dims < 0 || batch_dims >= indices->rank || batch_dims > data->rank)
+    return ERROR(INVALID_ARGUMENT, "attribute 'batch_dims' is %" PRId64 ", but 'data' has rank %d and 'indices' has rank %d", batch_dims,
+                 data->rank, indices->rank);
+  int64_t coordinates = indices->dims[indices->rank - 1];
+  if (coordinates > data->rank - batch_dims)
+    return ERROR(INVALID_ARGUMENT,
+                 "the last axis of 'indices' has %" PRId64 " coordinates, but 'data' of shape %s has %" PRId64 " axes to index",
+                 coordinates, dims_format(a, sizeof a, data->rank, data->dims), data->rank - batch_dims);
+  for (int d = 0; d < batch_dims; ++d)
+    if (data->dims[d] != indices->dims[d])
+      return ERROR(INVALID_ARGUMENT, "batch axis %d differs: 'data' has shape %s, 'indices' %s", d,
+                   dims_format(a, sizeof a, data->rank, data->dims),
+                   dims_format(b, sizeof b, indices->rank, indices->dims));
+  m->indices = indices;
+  m->coordinates = (int)coordinates;
+  m->first_axis = (int)batch_dims;
+  m->dims = data->dims + batch_dims;
+  m->tuples = dims_product(indices->dims, 0, indices->rank - 1);
+  m->per_batch = dims_product(indices->dims, m->first_axis, indices->rank - 1);
+  m->batch_stride = dims_product(data->dims, m->first_axis, data->rank);
+  m->block = dims_product(data->dims, m->first_axis + m->coordinates, data->rank);
+  for (int c = 0; c < m->coordinates; ++c) m->strides[c] = dims_product(data->dims, m->first_axis + c + 1, data->rank);
+  return OK;
+}
+
+status nd_updates_check(const tensor *data, const tensor *updates, const nd_map *m) {
+  char a[DIMS_TEXT], b[DIMS_TEXT];
+  int64_t want[2 * MAX_RANK];
+  int n = 0;
+  for (int d = 0; d < m->indices->rank - 1; ++d) want[n++] = m->indices->dims[d];
+  for (int d = m->coordinates; d < data->rank; ++d) want[n++] = data->dims[d];
+  if (dims_equal(updates->rank, updates->dims, n, want)) return OK;
+  return ERROR(INVALID_ARGUMENT, "'updates' has shape %s, but the shapes of 'indices' and 'data' ask for %s",
+               dims_format(a, sizeof a, updates->rank, updates->dims), dims_format(b, sizeof b, n, want));
 }

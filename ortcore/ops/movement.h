@@ -2,9 +2,7 @@
 #ifndef ORTCORE_OPS_MOVEMENT_H
 #define ORTCORE_OPS_MOVEMENT_H
 
-#include <ortcore/kernels/cpu/combine.h>
-#include <ortcore/kernels/cpu/copy.h>
-#include <ortcore/ops/op.h>
+#include <ortcore/ops/params/movement.h>
 #include <string.h>
 
 /* Element i of int64 (wide) or int32 data; of a tensor of either type. */
@@ -41,7 +39,7 @@ status topk_check(int64_t k, dim n, int axis) MUST_CHECK;
 status indices_check(const tensor *indices, int64_t n, int axis) MUST_CHECK;
 /* Whether indices [first, first + count) are all the same, as they are where a list of rows was expanded to elements. */
 bool indices_equal(const tensor *indices, int64_t first, int64_t count);
-/* For GatherElements and ScatterElements: `indices` has data's rank, is no larger on the other axes, and holds valid indices. */
+/* For GatherElements and ScatterElements: `indices` has data's rank and is no larger on the other axes. */
 status elements_check(const tensor *data, const tensor *indices, int axis) MUST_CHECK;
 /* A negative index counts from the end. */
 static inline int64_t index_wrap(int64_t index, int64_t n) { return index < 0 ? index + n : index; }
@@ -99,8 +97,24 @@ static inline void tensor_moved(tensor *out) {
 /* Output 0: the tensors joined along an axis, or stacked along a new one. */
 status concat_tensors(kernel_ctx *k, int64_t count, const tensor *const *in, int64_t axis, bool stack) MUST_CHECK;
 
-/* The attribute 'reduction' of the scatters; NULL for none. */
-status scatter_reduction(const node *n, dtype type, const combine_fns **out) MUST_CHECK;
+/* The attribute 'reduction' of the scatters, and its loops; NULL for none. */
+status scatter_reduction(const node *n, dtype type, combine *out_how, const combine_fns **out) MUST_CHECK;
+
+/* Where the tuples of `indices` point, for GatherND and ScatterND: data is [batch, dims of the coordinates, block]. */
+typedef struct nd_map {
+  const tensor *indices;
+  int coordinates, first_axis;
+  int64_t tuples, per_batch, batch_stride, block;          /* strides and block in elements */
+  const int64_t *dims;                                     /* of data, from first_axis on */
+  int64_t strides[MAX_RANK];
+} nd_map;
+/* From the shapes; the indices themselves are not read. */
+status nd_map_make(const tensor *data, const tensor *indices, int64_t batch_dims, nd_map *m) MUST_CHECK;
+/* ScatterND: `updates` is one block for each tuple. */
+status nd_updates_check(const tensor *data, const tensor *updates, const nd_map *m) MUST_CHECK;
+
+/* run of rows whose data is a strided_op. */
+status strided_run(kernel_ctx *k) MUST_CHECK;
 
 /* A fact without a shape: rank known, dims not. */
 void fact_set_rank(fact *f, int rank);

@@ -4,56 +4,19 @@
 #include <inttypes.h>
 #include <ortcore/base/threads.h>
 
-typedef struct nd_params {
-  int64_t batch_dims;
-  const combine_fns *combine;                              /* NULL: replace */
-} nd_params;
-
 static status nd_prepare(prepare_ctx *c, void **out_params) {
   nd_params *p = ZONE_NEW(c->memory, nd_params);
   if (!p) return status_out_of_memory();
   p->batch_dims = attr_int_or(c->node, "batch_dims", 0);
   *out_params = p;
-  return scatter_reduction(c->node, c->in[0]->type, &p->combine);
+  return scatter_reduction(c->node, c->in[0]->type, &p->how, &p->combine);
 }
 
-/* Where the tuples of `indices` point: data is [batch, dims of the coordinates, block]. */
-typedef struct nd_map {
-  const tensor *indices;
-  int coordinates, first_axis;
-  int64_t tuples, per_batch, batch_stride, block;          /* strides and block in elements */
-  const int64_t *dims;                                     /* of data, from first_axis on */
-  int64_t strides[MAX_RANK];
-} nd_map;
-
-static status nd_map_make(const tensor *data, const tensor *indices, int64_t batch_dims, nd_map *m) {
-  char a[DIMS_TEXT], b[DIMS_TEXT];
-  if (indices->rank < 1) return ERROR(INVALID_ARGUMENT, "'indices' must have at least rank 1: its last axis holds the coordinates");
-  if (batch_dims < 0 || batch_dims >= indices->rank || batch_dims > data->rank)
-    return ERROR(INVALID_ARGUMENT, "attribute 'batch_dims' is %" PRId64 ", but 'data' has rank %d and 'indices' has rank %d", batch_dims,
-                 data->rank, indices->rank);
-  int64_t coordinates = indices->dims[indices->rank - 1];
-  if (coordinates > data->rank - batch_dims)
-    return ERROR(INVALID_ARGUMENT,
-                 "the last axis of 'indices' has %" PRId64 " coordinates, but 'data' of shape %s has %" PRId64 " axes to index",
-                 coordinates, dims_format(a, sizeof a, data->rank, data->dims), data->rank - batch_dims);
-  for (int d = 0; d < batch_dims; ++d)
-    if (data->dims[d] != indices->dims[d])
-      return ERROR(INVALID_ARGUMENT, "batch axis %d differs: 'data' has shape %s, 'indices' %s", d,
-                   dims_format(a, sizeof a, data->rank, data->dims),
-                   dims_format(b, sizeof b, indices->rank, indices->dims));
-  m->indices = indices;
-  m->coordinates = (int)coordinates;
-  m->first_axis = (int)batch_dims;
-  m->dims = data->dims + batch_dims;
-  m->tuples = dims_product(indices->dims, 0, indices->rank - 1);
-  m->per_batch = dims_product(indices->dims, m->first_axis, indices->rank - 1);
-  m->batch_stride = dims_product(data->dims, m->first_axis, data->rank);
-  m->block = dims_product(data->dims, m->first_axis + m->coordinates, data->rank);
-  for (int c = 0; c < m->coordinates; ++c) m->strides[c] = dims_product(data->dims, m->first_axis + c + 1, data->rank);
+/* Every coordinate lies within its axis. */
+static status nd_indices_check(const nd_map *m) {
   for (int64_t i = 0; i < m->tuples; ++i) {
     for (int c = 0; c < m->coordinates; ++c) {
-      int64_t index = integer_at(indices, i * coordinates + c), n = m->dims[c];
+      int64_t index = integer_at(m->indices, i * m->coordinates + c), n = m->dims[c];
       if (index < -n || index >= n)
         return ERROR(INVALID_ARGUMENT,
                      "coordinate %d of tuple %" PRId64 " of 'indices' is %" PRId64 ", which is out of range: axis %d of 'data' has %" PRId64
@@ -104,6 +67,7 @@ static status gather_nd_run(kernel_ctx *k) {
   const tensor *data = k->in[0], *indices = k->in[1];
   nd_map m;
   TRY(nd_map_make(data, indices, p->batch_dims, &m));
+  TRY(nd_indices_check(&m));
   int64_t dims[2 * MAX_RANK];
   int n = 0;
   for (int d = 0; d < indices->rank - 1; ++d) dims[n++] = indices->dims[d];
@@ -123,17 +87,10 @@ static status gather_nd_run(kernel_ctx *k) {
 static status scatter_nd_run(kernel_ctx *k) {
   const nd_params *p = k->params;
   const tensor *data = k->in[0], *indices = k->in[1], *updates = k->in[2];
-  char a[DIMS_TEXT], b[DIMS_TEXT];
   nd_map m;
   TRY(nd_map_make(data, indices, 0, &m));
-  int64_t want[2 * MAX_RANK];
-  int n = 0;
-  for (int d = 0; d < indices->rank - 1; ++d) want[n++] = indices->dims[d];
-  for (int d = m.coordinates; d < data->rank; ++d) want[n++] = data->dims[d];
-  if (!dims_equal(updates->rank, updates->dims, n, want))
-    return ERROR(INVALID_ARGUMENT, "'updates' has shape %s, but the shapes of 'indices' and 'data' ask for %s",
-                 dims_format(a, sizeof a, updates->rank, updates->dims),
-                 dims_format(b, sizeof b, n, want));
+  TRY(nd_updates_check(data, updates, &m));
+  TRY(nd_indices_check(&m));
   tensor *out;
   TRY(kernel_output_like(k, 0, data, &out));
   if (!out || out->count == 0) return OK;

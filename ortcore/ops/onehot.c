@@ -25,8 +25,6 @@ static int64_t numeric_at(const tensor *t, int64_t i) {
   return x < 0x1p63 ? (int64_t)x : INT64_MAX;
 }
 
-typedef struct onehot_params { int64_t axis; } onehot_params;
-
 static status onehot_prepare(prepare_ctx *c, void **out_params) {
   onehot_params *p = ZONE_NEW(c->memory, onehot_params);
   if (!p) return status_out_of_memory();
@@ -59,15 +57,23 @@ static status onehot_infer(infer_ctx *c) {
   return OK;
 }
 
+static status onehot_dims_of(const onehot_params *p, const tensor *indices, const tensor *depth, int *out_axis, int64_t *out_dims) {
+  int64_t n;
+  TRY(onehot_depth(depth, &n));
+  return onehot_dims(p->axis, indices->rank, indices->dims, n, out_axis, out_dims);
+}
+
+static const onehot_op onehot_row = {onehot_dims_of};
+
 static status onehot_run(kernel_ctx *k) {
   const onehot_params *p = k->params;
   const tensor *indices = k->in[0], *values = k->in[2];
-  int64_t depth, dims[MAX_RANK];
+  int64_t dims[MAX_RANK];
   int axis;
   tensor *out;
-  TRY(onehot_depth(k->in[1], &depth));
   if (values->count != 2) return ERROR(INVALID_ARGUMENT, "'values' must be two elements, off and on, but has %" PRId64, values->count);
-  TRY(onehot_dims(p->axis, indices->rank, indices->dims, depth, &axis, dims));
+  TRY(onehot_dims_of(p, indices, k->in[1], &axis, dims));
+  int64_t depth = dims[axis];
   TRY(kernel_output(k, 0, indices->rank + 1, dims, &out));
   if (!out || out->count == 0) return OK;
   int64_t width = tensor_width(out), inner = dims_product(indices->dims, axis, indices->rank);
@@ -84,7 +90,7 @@ static status onehot_run(kernel_ctx *k) {
 }
 
 #define ONEHOT .signature = "indices:T1 depth:T2 values:T3 -> output:T3", .T1 = TS_NUMERIC, .T2 = TS_NUMERIC, .T3 = TS_WHOLE, \
-  .infer = onehot_infer, .prepare = onehot_prepare, .run = onehot_run
+  .infer = onehot_infer, .prepare = onehot_prepare, .run = onehot_run, .data = &onehot_row
 
 OP_FAMILY(onehot) = {
   {.name = "OneHot", .since = 9, ONEHOT},

@@ -6,11 +6,6 @@
 #include <ortcore/base/half.h>
 #include <ortcore/base/threads.h>
 
-typedef enum pad_mode { PAD_CONSTANT, PAD_REFLECT, PAD_EDGE, PAD_WRAP } pad_mode;
-
-/* One axis: element i of the result is element first + map(i - before) of the input, where map serves indices outside [0, n). */
-typedef struct pad_axis { int64_t before, first, n, out; } pad_axis;
-
 /* An index outside [0, n) as one inside; -1: the constant. */
 static inline int64_t pad_source(pad_mode mode, int64_t i, int64_t n) {
   if (i >= 0 && i < n) return i;
@@ -41,15 +36,15 @@ static status pad_axis_make(pad_mode mode, int axis, int64_t n, int64_t before, 
 
 typedef struct pad_job {
   pad_mode mode;
-  int outer;                                               /* axes before the last one that changes */
-  pad_axis axes[MAX_RANK];                                 /* the one at `outer` is the last one that changes */
+  int outer;                                               /* axes before the last one that changes, which is the one at `outer` */
+  const pad_axis *axes;
   int64_t strides[MAX_RANK];                               /* of the input, in elements */
   int64_t block;                                           /* elements behind it, which move together */
   int64_t width;
   int bits;
   char *to;
   const char *from;
-  uint8_t value[16];
+  const uint8_t *value;
 } pad_job;
 
 static void pad_fill(char *to, const pad_job *j, int64_t elements) {
@@ -115,25 +110,25 @@ static void pad_packed(const pad_job *j, int64_t rows) {
   }
 }
 
-/* Pads `data` by axes[] (rank of them, with `out` set) into output 0. */
-static status pad_to_output(kernel_ctx *k, const tensor *data, pad_job *j) {
+static status pad_run(kernel_ctx *k) {
+  const pad_op *op = k->data;
+  const tensor *data = k->in[0];
+  pad_view v = {0};
   int64_t dims[MAX_RANK];
   tensor *out;
-  for (int d = 0; d < data->rank; ++d) dims[d] = j->axes[d].out;
+  TRY(op->view(k, &v));
+  for (int d = 0; d < data->rank; ++d) dims[d] = v.axes[d].out;
   TRY(kernel_output(k, 0, data->rank, dims, &out));
   if (!out || out->count == 0) return OK;
-  j->to = out->data;
-  j->from = data->data;
-  j->bits = dtype_bits(data->type);
-  j->width = tensor_width(data);
-  dense_strides(data->rank, data->dims, j->strides);
-  j->outer = data->rank - 1;
-  while (j->outer > 0 && j->axes[j->outer].out == data->dims[j->outer] && j->axes[j->outer].n == data->dims[j->outer]) --j->outer;
-  if (data->rank == 0) j->outer = 0, j->axes[0] = (pad_axis){0, 0, 1, 1};
-  j->block = dims_product(dims, j->outer + 1, data->rank);
-  int64_t rows = dims_product(dims, 0, j->outer);
-  if (j->bits < 8) pad_packed(j, rows);
-  else parallel_for(k->threads, rows, move_grain(j->axes[j->outer].out * j->block * j->width), pad_range, j);
+  if (data->rank == 0) v.axes[0] = (pad_axis){0, 0, 1, 1};
+  pad_job j = {.mode = v.mode, .outer = data->rank ? data->rank - 1 : 0, .axes = v.axes, .width = tensor_width(data), .bits = dtype_bits(data->type),
+               .to = out->data, .from = data->data, .value = v.value};
+  dense_strides(data->rank, data->dims, j.strides);
+  while (j.outer > 0 && j.axes[j.outer].out == data->dims[j.outer] && j.axes[j.outer].n == data->dims[j.outer]) --j.outer;
+  j.block = dims_product(dims, j.outer + 1, data->rank);
+  int64_t rows = dims_product(dims, 0, j.outer);
+  if (j.bits < 8) pad_packed(&j, rows);
+  else parallel_for(k->threads, rows, move_grain(j.axes[j.outer].out * j.block * j.width), pad_range, &j);
   tensor_moved(out);
   return OK;
 }
@@ -219,20 +214,20 @@ static void pad_value(dtype type, float value, uint8_t *out) {
   else if (type == ORTC_BFLOAT16) memcpy(out, &brain, sizeof brain);
 }
 
-static status pad_run(kernel_ctx *k) {
+static status pad_view_make(const kernel_ctx *k, pad_view *v) {
   const pad_params *p = k->params;
   const tensor *data = k->in[0], *value = kernel_in(k, 2), *axes_input = kernel_in(k, 3);
-  pad_job j = {.mode = p->mode};
   integers given = p->pads, axes;
   int64_t pads[2 * MAX_RANK];
+  v->mode = p->mode;
   if (!p->has_pads) TRY(integers_from_tensor(kernel_in(k, 1), "pads", &given));
   if (axes_input) TRY(integers_from_tensor(axes_input, "axes", &axes));
   TRY(pad_spread(&given, axes_input ? &axes : NULL, data->rank, pads));
-  for (int d = 0; d < data->rank; ++d) TRY(pad_axis_make(p->mode, d, data->dims[d], pads[d], pads[data->rank + d], &j.axes[d]));
+  for (int d = 0; d < data->rank; ++d) TRY(pad_axis_make(p->mode, d, data->dims[d], pads[d], pads[data->rank + d], &v->axes[d]));
   if (value && value->count != 1) return ERROR(INVALID_ARGUMENT, "'constant_value' must be one element, but has %" PRId64, value->count);
-  if (value) memcpy(j.value, value->data, tensor_bytes(value));
-  else if (p->value != 0) pad_value(data->type, p->value, j.value);
-  return pad_to_output(k, data, &j);
+  if (value) memcpy(v->value, value->data, tensor_bytes(value));
+  else if (p->value != 0) pad_value(data->type, p->value, v->value);
+  return OK;
 }
 
 /* ---- CenterCropPad ---- */
@@ -277,29 +272,31 @@ static status center_infer(infer_ctx *c) {
   return OK;
 }
 
-static status center_run(kernel_ctx *k) {
+static status center_view_make(const kernel_ctx *k, pad_view *v) {
   const center_params *p = k->params;
   const tensor *data = k->in[0];
   integers shape, axes = p->axes;
   int64_t sizes[MAX_RANK];
-  pad_job j = {.mode = PAD_CONSTANT};
   TRY(integers_from_tensor(k->in[1], "shape", &shape));
   TRY(center_sizes(&shape, &axes, p->has_axes, data->rank, sizes));
   for (int d = 0; d < data->rank; ++d) {
     /* An odd element more or less goes to the end: half of the difference, rounded towards zero, is at the front. */
     int64_t more = sizes[d] < 0 ? 0 : sizes[d] - data->dims[d];
-    TRY(pad_axis_make(PAD_CONSTANT, d, data->dims[d], more / 2, more - more / 2, &j.axes[d]));
+    TRY(pad_axis_make(PAD_CONSTANT, d, data->dims[d], more / 2, more - more / 2, &v->axes[d]));
   }
-  return pad_to_output(k, data, &j);
+  return OK;
 }
 
-#define PAD .T = TS_ALL, .T1 = TS_INDEX, .infer = pad_infer, .prepare = pad_prepare, .run = pad_run
+static const pad_op pad_row = {pad_view_make}, center_row = {center_view_make};
+
+#define PAD .T = TS_ALL, .T1 = TS_INDEX, .infer = pad_infer, .prepare = pad_prepare, .run = pad_run, .data = &pad_row
 
 OP_FAMILY(pad) = {
-  {.name = "Pad", .since = 2, .signature = "data:T -> output:T", .T = TS_FLOAT, .infer = pad_infer, .prepare = pad_prepare, .run = pad_run},
+  {.name = "Pad", .since = 2, .signature = "data:T -> output:T", .T = TS_FLOAT, .infer = pad_infer, .prepare = pad_prepare, .run = pad_run,
+   .data = &pad_row},
   {.name = "Pad", .since = 11, .signature = "data:T pads:i64 constant_value:T? -> output:T", PAD},
   {.name = "Pad", .since = 18, .signature = "data:T pads:i64 constant_value:T? axes:T1? -> output:T", PAD},
   {.name = "Pad", .domain = "com.microsoft", .since = 1, .signature = "data:T pads:i64 value:T? -> output:T", PAD},
   {.name = "CenterCropPad", .since = 18, .signature = "input_data:T shape:T1 -> output_data:T", .T = TS_WHOLE, .T1 = TS_INDEX,
-   .infer = center_infer, .prepare = center_prepare, .run = center_run},
+   .infer = center_infer, .prepare = center_prepare, .run = pad_run, .data = &center_row},
   {0}};

@@ -4,16 +4,9 @@
 #include <ortcore/kernels/cpu/convert.h>
 #include <ortcore/kernels/cpu/quantize.h>
 #include <ortcore/ops/infer_common.h>
+#include <ortcore/ops/params/quantize.h>
 #include <math.h>
 #include <string.h>
-
-typedef struct quantize_op {
-  bool quantizes;                                          /* else dequantizes */
-  int64_t axis, block;
-  conversion to;                                           /* of a quantised result */
-  const elementwise *kernel;
-  quantize_params bounds;
-} quantize_op;
 
 /* ---- Types --------------------------------------------------------------------------------------------------------------------- */
 
@@ -58,6 +51,7 @@ static status prepare(prepare_ctx *c, bool quantizes, void **out_params) {
   dtype type = c->out[0]->type, precision = (dtype)attr_int_or(c->node, "precision", 0);
   if (!precision) precision = c->in[1]->type;
   p->to = (conversion){.from = convert_native(type), .to = type, .saturate = attr_int_or(c->node, "saturate", 1) != 0};
+  p->precision = precision;
   p->kernel = is_small_float(type) ? quantize_to_float(precision) : quantize_to_integer(precision);
   if (!is_small_float(type)) p->bounds = bounds_of(type);
   return OK;
@@ -66,38 +60,6 @@ static status quantize_prepare(prepare_ctx *c, void **out_params) { return prepa
 static status dequantize_prepare(prepare_ctx *c, void **out_params) { return prepare(c, false, out_params); }
 
 /* ---- Operands ------------------------------------------------------------------------------------------------------------------ */
-
-/* x as [outer, blocks, size of a block, inner]; a scale has a place for each of [outer, blocks, inner] or fewer. */
-typedef struct granularity {
-  int64_t dims[4];
-  int64_t scale_strides[4];
-  int64_t axis_dim;
-  bool cut;                                                /* the last block is shorter than the others */
-} granularity;
-
-static status granularity_of(const quantize_op *p, const tensor *x, const tensor *scale, granularity *g) {
-  char a[DIMS_TEXT], b[DIMS_TEXT];
-  *g = (granularity){.dims = {1, 1, 1, x->count}, .axis_dim = 1};
-  if (scale->count == 1 && scale->rank <= 1 && !(p->block && scale->rank == x->rank)) return OK;
-  int axis;
-  TRY(axis_normalise(p->axis, x->rank, "attribute 'axis'", &axis));
-  int64_t outer = dims_product(x->dims, 0, axis), n = x->dims[axis], inner = dims_product(x->dims, axis + 1, x->rank);
-  g->axis_dim = n;
-  if (scale->rank == 1 && scale->dims[0] == n && !p->block) {
-    *g = (granularity){.dims = {outer, n, 1, inner}, .scale_strides = {0, 1, 0, 0}, .axis_dim = n};
-    return OK;
-  }
-  bool fits = p->block > 0 && scale->rank == x->rank;
-  int64_t blocks = p->block ? n / p->block + (n % p->block != 0) : 0;
-  for (int d = 0; d < x->rank && fits; ++d) fits = scale->dims[d] == (d == axis ? blocks : x->dims[d]);
-  if (!fits)
-    return ERROR(INVALID_ARGUMENT,
-                 "the scale has shape %s, but x has shape %s with axis %d and block_size %lld: a scale is one number, or a row of %lld, "
-                 "or blocked along the axis",
-                 dims_format(b, sizeof b, scale->rank, scale->dims), dims_format(a, sizeof a, x->rank, x->dims), axis, (long long)p->block, (long long)n);
-  *g = (granularity){.dims = {outer, blocks, p->block, inner}, .scale_strides = {blocks * inner, inner, 0, 1}, .axis_dim = n, .cut = blocks * p->block != n};
-  return OK;
-}
 
 /* A tensor's elements in a type that rows convert from; packed types are unpacked into scratch. */
 static status unpacked(kernel_ctx *k, const tensor *t, const void **out_data, dtype *out_type) {
@@ -137,13 +99,6 @@ static status scale_operand(kernel_ctx *k, const granularity *g, const tensor *t
 
 /* ---- Run ----------------------------------------------------------------------------------------------------------------------- */
 
-static status check_zero_point(const tensor *scale, const tensor *zero) {
-  if (!zero || (zero->count == 1 && scale->count == 1) || dims_equal(zero->rank, zero->dims, scale->rank, scale->dims)) return OK;
-  char a[DIMS_TEXT], b[DIMS_TEXT];
-  return ERROR(INVALID_ARGUMENT, "the zero point has shape %s, but must have that of the scale, %s", dims_format(a, sizeof a, zero->rank, zero->dims),
-               dims_format(b, sizeof b, scale->rank, scale->dims));
-}
-
 static status quantize_run(kernel_ctx *k) {
   const quantize_op *p = k->params;
   const tensor *x = k->in[0], *scale = k->in[1], *zero = k->in_count > 2 ? k->in[2] : NULL;
@@ -153,7 +108,7 @@ static status quantize_run(kernel_ctx *k) {
   operand in[3];
   const void *x_data;
   dtype x_type;
-  TRY(check_zero_point(scale, zero));
+  TRY(zero_point_check(scale, zero));
   TRY(granularity_of(p, x, scale, &g));
   TRY(kernel_output_like(k, 0, x, &out));
   if (!out || out->count == 0) return OK;

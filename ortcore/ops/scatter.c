@@ -6,18 +6,14 @@
 
 /* ---- Scatter, ScatterElements ---- */
 
-typedef struct scatter_params {
-  int64_t axis;
-  const combine_fns *combine;                              /* NULL: replace */
-} scatter_params;
-
-status scatter_reduction(const node *n, dtype type, const combine_fns **out) {
+status scatter_reduction(const node *n, dtype type, combine *out_how, const combine_fns **out) {
   static const char *const names[] = {"none", "add", "mul", "max", "min"};
   text reduction = attr_string_or(n, "reduction", "none");
   combine how = COMBINE_NONE;
   while (how <= COMBINE_MIN && strcmp(names[how], reduction.data) != 0) ++how;
   if (how > COMBINE_MIN)
     return ERROR(INVALID_GRAPH, "attribute 'reduction' is '%s', but must be none, add, mul, max or min", reduction.data);
+  *out_how = how;
   *out = combine_for(how, type);
   if (how != COMBINE_NONE && !*out)
     return ERROR(NOT_IMPLEMENTED, "reduction '%s' is not defined for elements of type %s", reduction.data, dtype_name(type));
@@ -29,7 +25,7 @@ static status scatter_prepare(prepare_ctx *c, void **out_params) {
   if (!p) return status_out_of_memory();
   p->axis = attr_int_or(c->node, "axis", 0);
   *out_params = p;
-  return scatter_reduction(c->node, c->in[0]->type, &p->combine);
+  return scatter_reduction(c->node, c->in[0]->type, &p->how, &p->combine);
 }
 
 typedef struct scatter {
@@ -82,6 +78,7 @@ static status scatter_run(kernel_ctx *k) {
   tensor *out;
   TRY(axis_normalise(p->axis, data->rank, "axis", &s.axis));
   TRY(elements_check(data, indices, s.axis));
+  TRY(indices_check(indices, data->dims[s.axis], s.axis));
   if (!dims_equal(indices->rank, indices->dims, updates->rank, updates->dims))
     return ERROR(INVALID_ARGUMENT, "'indices' has shape %s, but 'updates' has shape %s; they must agree",
                  dims_format(a, sizeof a, indices->rank, indices->dims),

@@ -120,8 +120,6 @@ static status nonzero_run(kernel_ctx *k) {
 
 /* ---- ReverseSequence ---- */
 
-typedef struct reverse_params { int64_t time, batch; } reverse_params;
-
 static status reverse_prepare(prepare_ctx *c, void **out_params) {
   reverse_params *p = ZONE_NEW(c->memory, reverse_params);
   if (!p) return status_out_of_memory();
@@ -163,8 +161,6 @@ static status reverse_run(kernel_ctx *k) {
 }
 
 /* ---- Trilu ---- */
-
-typedef struct trilu_params { bool upper; } trilu_params;
 
 static status trilu_prepare(prepare_ctx *c, void **out_params) {
   trilu_params *p = ZONE_NEW(c->memory, trilu_params);

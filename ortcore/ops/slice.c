@@ -94,7 +94,7 @@ static status slice_prepare(prepare_ctx *c, void **out_params) {
   return slice_attributes(c->node, &p->lists, &p->has_axes);
 }
 
-static status slice_run(kernel_ctx *k) {
+static status slice_view(const kernel_ctx *k, strided_view *v) {
   const slice_params *p = k->params;
   const tensor *data = k->in[0], *axes = kernel_in(k, 3), *steps = kernel_in(k, 4);
   slice_lists s;
@@ -108,27 +108,26 @@ static status slice_run(kernel_ctx *k) {
   }
   TRY(slice_complete(&s, data->rank, p ? p->has_axes : axes != NULL, steps != NULL));
 
-  strided_copy c = {.bits = dtype_bits(data->type), .rank = data->rank, .from = data->data};
-  tensor *out;
-  for (int d = 0; d < data->rank; ++d) c.dims[d] = data->dims[d];
-  dense_strides(data->rank, data->dims, c.from_strides);
+  strided_copy *c = &v->copy;
+  *c = (strided_copy){.bits = dtype_bits(data->type), .rank = data->rank};
+  for (int d = 0; d < data->rank; ++d) c->dims[d] = data->dims[d];
+  dense_strides(data->rank, data->dims, c->from_strides);
   for (int i = 0; i < s.axes.count; ++i) {
     int64_t d = s.axes.at[i];
     slice_axis a = slice_one(data->dims[d], s.starts.at[i], s.ends.at[i], s.steps.at[i]);
-    c.dims[d] = a.count;
-    c.from_offset += a.first * c.from_strides[d];
-    c.from_strides[d] *= a.step;
+    c->dims[d] = a.count;
+    c->from_offset += a.first * c->from_strides[d];
+    c->from_strides[d] *= a.step;
   }
-  TRY(kernel_output(k, 0, data->rank, c.dims, &out));
-  if (!out || out->count == 0) return OK;
-  c.to = out->data;
-  dense_strides(data->rank, c.dims, c.to_strides);
-  copy_strided(k->threads, &c);
-  tensor_moved(out);
+  dense_strides(data->rank, c->dims, c->to_strides);
+  v->rank = data->rank;
+  memcpy(v->dims, c->dims, sizeof v->dims);
   return OK;
 }
 
-#define SLICE .T = TS_ALL, .T1 = TS_INDEX, .infer = slice_infer, .prepare = slice_prepare, .run = slice_run
+static const strided_op slice_op = {slice_view};
+
+#define SLICE .T = TS_ALL, .T1 = TS_INDEX, .infer = slice_infer, .prepare = slice_prepare, .run = strided_run, .data = &slice_op
 
 OP_FAMILY(slice) = {
   {.name = "Slice", .since = 1, .signature = "data:T -> output:T", SLICE},

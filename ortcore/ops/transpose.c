@@ -5,18 +5,16 @@
 #include <ortcore/base/checked.h>
 #include <string.h>
 
-/* Writes `out`, whose axis i is axis perm[i] of the dense data `in` with dims `in_dims`. */
-static void permute(const kernel_ctx *k, tensor *out, int rank, const int64_t *in_dims, const int64_t *perm) {
+/* The view whose axis i is axis perm[i] of dense data with these dims. */
+static void permute(const tensor *data, int rank, const int64_t *dims, const int64_t *perm, strided_copy *c) {
   int64_t strides[MAX_RANK];
-  strided_copy c = {.bits = dtype_bits(out->type), .rank = rank, .to = out->data, .from = k->in[0]->data};
-  dense_strides(rank, in_dims, strides);
+  *c = (strided_copy){.bits = dtype_bits(data->type), .rank = rank};
+  dense_strides(rank, dims, strides);
   for (int i = 0; i < rank; ++i) {
-    c.dims[i] = in_dims[perm[i]];
-    c.from_strides[i] = strides[perm[i]];
+    c->dims[i] = dims[perm[i]];
+    c->from_strides[i] = strides[perm[i]];
   }
-  dense_strides(rank, c.dims, c.to_strides);
-  copy_strided(k->threads, &c);
-  tensor_moved(out);
+  dense_strides(rank, c->dims, c->to_strides);
 }
 
 /* ---- Transpose ---- */
@@ -67,14 +65,13 @@ static status transpose_infer(infer_ctx *c) {
   return OK;
 }
 
-static status transpose_run(kernel_ctx *k) {
+static status transpose_view(const kernel_ctx *k, strided_view *v) {
   const tensor *data = k->in[0];
-  int64_t perm[MAX_RANK], dims[MAX_RANK];
-  tensor *out;
+  int64_t perm[MAX_RANK];
   TRY(transpose_perm(k->params, data->rank, perm));
-  for (int i = 0; i < data->rank; ++i) dims[i] = data->dims[perm[i]];
-  TRY(kernel_output(k, 0, data->rank, dims, &out));
-  if (out) permute(k, out, data->rank, data->dims, perm);
+  v->rank = data->rank;
+  for (int i = 0; i < data->rank; ++i) v->dims[i] = data->dims[perm[i]];
+  permute(data, data->rank, data->dims, perm, &v->copy);
   return OK;
 }
 
@@ -138,31 +135,32 @@ static status depth_infer(infer_ctx *c) {
   return OK;
 }
 
-static status depth_run(kernel_ctx *k) {
+static status depth_view(const kernel_ctx *k, strided_view *v) {
   /* How the input is seen: n b b c h w (DCR) or n c b b h w (CRD) one way, n c h b w b the other. */
   static const int64_t to_space_dcr[] = {0, 3, 4, 1, 5, 2}, to_space_crd[] = {0, 1, 4, 2, 5, 3}, to_depth_dcr[] = {0, 3, 5, 1, 2, 4},
     to_depth_crd[] = {0, 1, 3, 5, 2, 4};
   const depth_params *p = k->params;
-  const int64_t *in = k->in[0]->dims, b = p->block;
-  int64_t dims[4];
-  tensor *out;
-  TRY(depth_dims(k->node, p, k->in[0]->rank, in, dims));
-  TRY(kernel_output(k, 0, 4, dims, &out));
-  if (!out) return OK;
+  const tensor *data = k->in[0];
+  const int64_t *in = data->dims, b = p->block, *out = v->dims;
+  TRY(depth_dims(k->node, p, data->rank, in, v->dims));
+  v->rank = 4;
   if (is_space_to_depth(k->node))
-    permute(k, out, 6, (int64_t[]){in[0], in[1], dims[2], b, dims[3], b}, p->crd ? to_depth_crd : to_depth_dcr);
-  else if (p->crd) permute(k, out, 6, (int64_t[]){in[0], dims[1], b, b, in[2], in[3]}, to_space_crd);
-  else permute(k, out, 6, (int64_t[]){in[0], b, b, dims[1], in[2], in[3]}, to_space_dcr);
+    permute(data, 6, (int64_t[]){in[0], in[1], out[2], b, out[3], b}, p->crd ? to_depth_crd : to_depth_dcr, &v->copy);
+  else if (p->crd) permute(data, 6, (int64_t[]){in[0], out[1], b, b, in[2], in[3]}, to_space_crd, &v->copy);
+  else permute(data, 6, (int64_t[]){in[0], b, b, out[1], in[2], in[3]}, to_space_dcr, &v->copy);
   return OK;
 }
 
-#define DEPTH .signature = "input:T -> output:T", .T = TS_ALL, .infer = depth_infer, .prepare = depth_prepare, .run = depth_run
+static const strided_op transpose_op = {transpose_view}, depth_op = {depth_view};
+
+#define DEPTH .signature = "input:T -> output:T", .T = TS_ALL, .infer = depth_infer, .prepare = depth_prepare, .run = strided_run, \
+  .data = &depth_op
 
 OP_FAMILY(transpose) = {
   {.name = "Transpose", .since = 1, .signature = "data:T -> transposed:T", .T = TS_ALL, .infer = transpose_infer,
-   .prepare = transpose_prepare, .run = transpose_run},
+   .prepare = transpose_prepare, .run = strided_run, .data = &transpose_op},
   {.name = "Transpose", .domain = "ortcore", .since = 1, .signature = "data:T -> transposed:T", .T = TS_ALL, .infer = transpose_infer,
-   .prepare = transpose_prepare, .specialise = relayout_specialise, .run = transpose_run},
+   .prepare = transpose_prepare, .specialise = relayout_specialise, .run = strided_run, .data = &transpose_op},
   {.name = "DepthToSpace", .since = 1, DEPTH},
   {.name = "DepthToSpace", .since = 11, DEPTH},
   {.name = "SpaceToDepth", .since = 1, DEPTH},

@@ -1,5 +1,5 @@
 /* The kernel that interprets elementwise programs, for one type T that is computed in. An includer brings a struct with
- *     static void apply(const program_step &step, T (&u)[N], const T (&v)[N], const T (&w)[N])
+ *     static void apply(const cuda_elementwise &e, const program_step &step, T (&u)[N], const T (&v)[N], const T (&w)[N])
  * which leaves the operator's values in u. A thread takes N adjacent elements at a time: all that the program says of a step is then decided
  * once for N elements, alike for all threads. Kept results lie in shared memory, where each thread has places of its own. */
 #ifndef ORTCORE_KERNELS_CUDA_ELEMENTWISE_CUH
@@ -68,7 +68,7 @@ template <class T, int N, class OPERATORS> __global__ void __launch_bounds__(ele
         else if (argument == 1) EACH(N) v[j] = x[j];
         else EACH(N) w[j] = x[j];
       }
-      OPERATORS::apply(step, u, v, w);
+      OPERATORS::apply(e, step, u, v, w);
       if (step.keep) keep(kept, step.keep - 1, u);
     }
     write_elements(e.out_type, e.out, at.row * length + at.column, at.count, u);

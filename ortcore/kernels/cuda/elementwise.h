@@ -24,6 +24,7 @@ typedef struct cuda_elementwise {
   program what;
   int32_t rank;                                            /* at least 1; axes of equal behaviour are best merged */
   dtype out_type;
+  int64_t *fault;                                          /* for integers: told of divisions by zero (kernels/cuda/fault.h) */
   void *out;                                               /* dense; may be a dense input of the same type */
   int64_t dims[CUDA_ELEMENTWISE_RANK];
   cuda_operand in[PROGRAM_INPUTS];

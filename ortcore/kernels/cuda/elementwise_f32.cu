@@ -6,7 +6,7 @@ namespace ortcore {
 namespace {
 
 struct short_operators {
-  template <int N> static ON_GPU void apply(const program_step &step, float (&u)[N], const float (&v)[N], const float (&w)[N]) {
+  template <int N> static ON_GPU void apply(const cuda_elementwise &, const program_step &step, float (&u)[N], const float (&v)[N], const float (&w)[N]) {
     using T = float;
     T p = static_cast<T>(step.p), q = static_cast<T>(step.q);
     switch (step.op) {
@@ -19,7 +19,7 @@ struct short_operators {
 };
 
 struct long_operators {
-  template <int N> static ON_GPU void apply(const program_step &step, float (&u)[N], const float (&v)[N], const float (&)[N]) {
+  template <int N> static ON_GPU void apply(const cuda_elementwise &, const program_step &step, float (&u)[N], const float (&v)[N], const float (&)[N]) {
     using T = float;
     switch (step.op) {
       PROGRAM_LONG_1(APPLY_1)

@@ -6,7 +6,7 @@ namespace ortcore {
 namespace {
 
 struct double_operators {
-  template <int N> static ON_GPU void apply(const program_step &step, double (&u)[N], const double (&v)[N], const double (&w)[N]) {
+  template <int N> static ON_GPU void apply(const cuda_elementwise &, const program_step &step, double (&u)[N], const double (&v)[N], const double (&w)[N]) {
     using T = double;
     T p = step.p, q = step.q;
     switch (step.op) {

@@ -1,11 +1,12 @@
 /* Elementwise programs of integers and bools, and of elements that are only moved. All of them are computed in 64 bits, uint64 apart: a sum, a
  * product or a shift, cut to the narrower type when it is stored, is what that type would have given, and comparisons and quotients agree. */
 #include <ortcore/kernels/cuda/elementwise.cuh>
+#include <ortcore/kernels/cuda/fault.h>
 
 namespace ortcore {
 namespace {
 
-/* A divisor of zero, which the CPU refuses, gives zero. */
+/* A divisor of zero is a fault, and gives zero. */
 template <class T> ON_GPU T DIVIDE(T a, T b) { return b == 0 ? 0 : b == static_cast<T>(-1) && std::is_signed_v<T> ? T(0) - a : a / b; }
 template <class T> ON_GPU T MOD_TRUNC(T a, T b) { return b == 0 || (b == static_cast<T>(-1) && std::is_signed_v<T>) ? 0 : a % b; }
 template <class T> ON_GPU T MOD_FLOOR(T a, T b) {
@@ -34,7 +35,7 @@ template <class T> ON_GPU bool negative(T x) {
 #define IS_SIGNED std::is_signed_v<T>
 
 template <class T> struct short_operators {
-  template <int N> static ON_GPU void apply(const program_step &step, T (&u)[N], const T (&v)[N], const T (&w)[N]) {
+  template <int N> static ON_GPU void apply(const cuda_elementwise &, const program_step &step, T (&u)[N], const T (&v)[N], const T (&w)[N]) {
     using W = uint64_t;
     switch (step.op) {
       APPLY_1(Copy, x)
@@ -51,7 +52,8 @@ template <class T> struct short_operators {
 };
 
 template <class T> struct long_operators {
-  template <int N> static ON_GPU void apply(const program_step &step, T (&u)[N], const T (&v)[N], const T (&)[N]) {
+  template <int N> static ON_GPU void apply(const cuda_elementwise &e, const program_step &step, T (&u)[N], const T (&v)[N], const T (&)[N]) {
+    EACH(N) if (v[j] == 0 && step.op != PROGRAM_Pow) *e.fault = GPU_FAULT_DIVISION;
     switch (step.op) {
       ARITHMETIC_INTEGER_DIVISION(APPLY_2)
       default: break;

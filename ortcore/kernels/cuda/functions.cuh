@@ -42,6 +42,12 @@ ON_GPU double POW(double a, double b) { return pow(a, b); }
 ON_GPU float COPYSIGN(float a, float b) { return copysignf(a, b); }
 ON_GPU double COPYSIGN(double a, double b) { return copysign(a, b); }
 
+/* The nearest number that a half has. */
+ON_GPU float FLOAT16(float x) { return __half2float(__float2half_rn(x)); }
+ON_GPU double FLOAT16(double x) { return static_cast<double>(__half2float(__double2half(x))); }
+ON_GPU float BFLOAT16(float x) { return __bfloat162float(__float2bfloat16_rn(x)); }
+ON_GPU double BFLOAT16(double x) { return static_cast<double>(__bfloat162float(__double2bfloat16(x))); }
+
 /* By the exponential that cannot overflow. */
 template <class T> ON_GPU T SIGMOID(T x) {
   T e = EXP(-FABS(x)), q = T(1) / (T(1) + e);

@@ -4,6 +4,7 @@
 #define ORTCORE_OPS_PARAMS_ELEMENTWISE_H
 
 #include <ortcore/kernels/cpu/elementwise.h>
+#include <ortcore/kernels/program.h>
 
 typedef struct elementwise_step {
   const elementwise *kernel;
@@ -26,5 +27,12 @@ typedef struct clip_params {
   bool by_attributes;                                      /* the bounds are low and high; else they are optional inputs */
   float low, high;
 } clip_params;
+
+/* What the operators compute as steps of a program, whose arguments are given (program.h); FROM_NOWHERE stands for an absent one. False if
+ * there is no such step or no room. The steps are the last ones: their result is FROM_LAST. */
+bool elementwise_steps(program *p, const elementwise_step *s, int count, const int *arguments);   /* one kernel, over all arguments from left to right */
+bool pow_steps(program *p, const pow_params *s, int base, int exponent);
+/* Bounds that are absent are the limits of `type`. */
+bool clip_steps(program *p, const clip_params *s, dtype type, int x, int low, int high);
 
 #endif

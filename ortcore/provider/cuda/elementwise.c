@@ -1,5 +1,4 @@
 /* Elementwise operators as programs (kernels/program.h): what each computes on the GPU, in which type. Params are those that ops/ prepares. */
-#include <float.h>
 #include <ortcore/kernels/cpu/convert.h>
 #include <ortcore/ops/params/elementwise.h>
 #include <ortcore/provider/cuda/pointwise.h>
@@ -7,28 +6,18 @@
 
 /* ---- Recipes ------------------------------------------------------------------------------------------------------------------- */
 
-/* Operators whose params are an elementwise_step: its kernel over the inputs, from left to right where there are many, and its finish. */
+static status no_room(const specialise_ctx *c) {
+  return ERROR(NOT_IMPLEMENTED, "%s has %d inputs: its kernel takes at most %d and a program has at most %d steps", c->node->op_type, c->in_count, PROGRAM_INPUTS,
+               PROGRAM_STEPS);
+}
+
+/* Operators whose params are an elementwise_step. */
 static status steps_recipe(const specialise_ctx *c, pointwise *p) {
   const elementwise_step *s = c->params;
-  int op = program_find(s->kernel->op), inputs = 0, last = FROM_NOWHERE;
-  program_step *step = NULL;
+  int arguments[PROGRAM_INPUTS];
   p->compute = pointwise_compute(s->compute);
-  for (int i = 0; i < c->in_count; ++i) {
-    if (!c->in[i]) continue;
-    int operand = pointwise_operand(c, p, i);
-    if (++inputs == 1) last = operand;
-    if (inputs == 1 && program_arity((program_op)op) == 2) continue;
-    step = pointwise_step(p, (program_op)op, last, inputs == 1 ? FROM_NOWHERE : operand, FROM_NOWHERE);
-    step->p = s->attrs.p;
-    step->q = s->attrs.q;
-    last = FROM_LAST;
-  }
-  if (!step && !s->finish) pointwise_step(p, PROGRAM_Copy, last, FROM_NOWHERE, FROM_NOWHERE);
-  if (s->finish) {
-    step = pointwise_step(p, (program_op)program_find(s->finish->op), last, FROM_NOWHERE, FROM_NOWHERE);
-    step->p = s->finish_attrs.p;
-  }
-  return OK;
+  for (int i = 0; i < c->in_count; ++i) arguments[i] = c->in[i] ? pointwise_operand(c, p, i) : FROM_NOWHERE;
+  return elementwise_steps(&p->launch.what, s, c->in_count, arguments) ? OK : no_room(c);
 }
 
 /* Shapes that must be equal, where broadcasting would go unnoticed. */
@@ -44,47 +33,30 @@ static status gated_recipe(const specialise_ctx *c, pointwise *p) {
 static status pow_recipe(const specialise_ctx *c, pointwise *p) {
   const pow_params *params = c->params;
   p->compute = pointwise_compute(params->general.compute);
-  int base = pointwise_operand(c, p, 0);
-  if (params->constant.kernel) pointwise_step(p, (program_op)program_find(params->constant.kernel->op), base, FROM_NOWHERE, FROM_NOWHERE);
-  else pointwise_step(p, PROGRAM_Pow, base, pointwise_operand(c, p, 1), FROM_NOWHERE);
-  return OK;
-}
-
-/* The least (end 0) or largest (end 1) finite value of a float type: what a missing bound is. Integers need none. */
-static double limit_of(dtype type, int end) {
-  double most = type == ORTC_DOUBLE ? DBL_MAX : type == ORTC_FLOAT16 ? 65504 : type == ORTC_BFLOAT16 ? 0x1.fep127 : FLT_MAX;
-  return end ? most : -most;
+  int base = pointwise_operand(c, p, 0), exponent = params->constant.kernel ? FROM_NOWHERE : pointwise_operand(c, p, 1);
+  return pow_steps(&p->launch.what, params, base, exponent) ? OK : no_room(c);
 }
 
 static status clip_recipe(const specialise_ctx *c, pointwise *p) {
   static const char *const names[] = {"min", "max"};
   const clip_params *params = c->params;
-  dtype type = c->in[0]->type;
   p->compute = pointwise_compute(params->step.compute);
-  int x = pointwise_operand(c, p, 0), bounds[2] = {FROM_P, FROM_Q};
-  bool given[2] = {false, false};
+  int x = pointwise_operand(c, p, 0), bounds[2] = {FROM_NOWHERE, FROM_NOWHERE};
   for (int i = 0; i < 2; ++i) {
     const tensor *bound = i + 1 < c->in_count ? c->in[i + 1] : NULL;
-    if (!bound) continue;
     char dims[DIMS_TEXT];
+    if (!bound) continue;
     if (bound->count != 1)
       return ERROR(INVALID_ARGUMENT, "'%s' must be one number, but has shape %s", names[i], dims_format(dims, sizeof dims, bound->rank, bound->dims));
     bounds[i] = pointwise_operand(c, p, i + 1);
-    given[i] = true;
   }
-  program_step *step;
-  if (!typeset_has(TS_INTEGER, type) || (given[0] && given[1])) step = pointwise_step(p, PROGRAM_Clip, x, bounds[0], bounds[1]);
-  else if (given[0] || given[1]) step = pointwise_step(p, given[0] ? PROGRAM_Max : PROGRAM_Min, x, bounds[given[0] ? 0 : 1], FROM_NOWHERE);
-  else step = pointwise_step(p, PROGRAM_Copy, x, FROM_NOWHERE, FROM_NOWHERE);
-  step->p = params->by_attributes ? (double)params->low : limit_of(type, 0);
-  step->q = params->by_attributes ? (double)params->high : limit_of(type, 1);
-  return OK;
+  return clip_steps(&p->launch.what, params, c->in[0]->type, x, bounds[0], bounds[1]) ? OK : no_room(c);
 }
 
 /* Integers as they are; floats in a float type that holds them. */
 static status cast_recipe(const specialise_ctx *c, pointwise *p) {
   p->compute = pointwise_compute(c->in[0]->type);
-  pointwise_step(p, PROGRAM_Copy, pointwise_operand(c, p, 0), FROM_NOWHERE, FROM_NOWHERE);
+  program_append(&p->launch.what, PROGRAM_Copy, pointwise_operand(c, p, 0), FROM_NOWHERE, FROM_NOWHERE);
   return OK;
 }
 
@@ -98,7 +70,7 @@ static status where_recipe(const specialise_ctx *c, pointwise *p) {
   p->compute = ORTC_INT64;
   int condition = pointwise_operand(c, p, 0), x = pointwise_operand(c, p, 1), y = pointwise_operand(c, p, 2);
   p->launch.in[1].type = p->launch.in[2].type = p->launch.out_type = bits_type(c->out[0]->type);
-  pointwise_step(p, PROGRAM_Where, condition, x, y);
+  program_append(&p->launch.what, PROGRAM_Where, condition, x, y);
   return OK;
 }
 
@@ -106,12 +78,20 @@ static status bits_recipe(const specialise_ctx *c, pointwise *p) {
   p->compute = ORTC_INT64;
   int x = pointwise_operand(c, p, 0);
   p->launch.in[0].type = p->launch.out_type = bits_type(c->out[0]->type);
-  pointwise_step(p, PROGRAM_Copy, x, FROM_NOWHERE, FROM_NOWHERE);
+  program_append(&p->launch.what, PROGRAM_Copy, x, FROM_NOWHERE, FROM_NOWHERE);
+  return OK;
+}
+
+/* FusedElementwise: its params are the program. */
+static status fused_recipe(const specialise_ctx *c, pointwise *p) {
+  p->compute = ORTC_FLOAT;
+  for (int i = 0; i < c->in_count; ++i) pointwise_operand(c, p, i);
+  p->launch.what = *(const program *)c->params;
   return OK;
 }
 
 static const pointwise_row steps = {steps_recipe}, gated = {gated_recipe}, power = {pow_recipe}, clip = {clip_recipe}, cast = {cast_recipe}, where = {where_recipe},
-  bits = {bits_recipe};
+  bits = {bits_recipe}, fused = {fused_recipe};
 
 /* ---- What the kernels do not have ---------------------------------------------------------------------------------------------- */
 
@@ -148,6 +128,7 @@ KERNEL_FAMILY(elementwise) = {
   UNARY("Swish", 24, TS_FLOAT),
   MICROSOFT("Gelu"), MICROSOFT("QuickGelu"), MICROSOFT("BiasGelu"), MICROSOFT("FastGelu"),
   {.op = "Silu", .domain = "ortcore", .since = 1, .types = TS_FLOAT, .inplace = 1, POINTWISE, .data = &steps},
+  {.op = "FusedElementwise", .domain = "ortcore", .since = 1, .types = TS_NUMERIC | TS(BOOL), POINTWISE, .data = &fused},
   BINARY("Add", 7, TS_NUMERIC), BINARY("Sub", 7, TS_NUMERIC), BINARY("Mul", 7, TS_NUMERIC), BINARY("Div", 7, TS_NUMERIC), BINARY("Mod", 10, TS_NUMERIC),
   BINARY("PRelu", 7, TS_FLOAT | TS_INTEGER), BINARY("BitwiseAnd", 18, TS_INTEGER), BINARY("BitwiseOr", 18, TS_INTEGER), BINARY("BitwiseXor", 18, TS_INTEGER),
   BINARY("BitShift", 11, TS_INTEGER), BINARY("Max", 6, TS_NUMERIC), BINARY("Min", 6, TS_NUMERIC), BINARY("Sum", 6, TS_FLOAT), BINARY("Mean", 6, TS_FLOAT),

@@ -16,12 +16,6 @@ int pointwise_operand(const specialise_ctx *c, pointwise *p, int i) {
   return FROM_INPUT + operand;
 }
 
-program_step *pointwise_step(pointwise *p, program_op op, int a, int b, int c) {
-  program_step *s = &p->launch.what.steps[p->launch.what.count++];
-  *s = (program_step){.op = (uint8_t)op, .from = {(uint8_t)a, (uint8_t)b, (uint8_t)c}};
-  return s;
-}
-
 bool pointwise_supports(const node *n, const fact *const *in) {
   if (n->input_count > PROGRAM_INPUTS) return false;
   for (int32_t i = 0; i < n->input_count; ++i)
@@ -46,14 +40,15 @@ static status operand_steps(const tensor *t, int input, const tensor *out, int64
 }
 
 /* Axes of one element go, and neighbours that every operand walks in one stride are merged. */
-static void merge_axes(cuda_elementwise *e, int rank, const int64_t *dims) {
+static void merge_axes(cuda_elementwise *e) {
   int kept = 0;
-  for (int d = 0; d < rank; ++d) {
-    if (dims[d] == 1) continue;
+  for (int d = 0; d < e->rank; ++d) {
+    int64_t n = e->dims[d];
+    if (n == 1) continue;
     bool merges = kept > 0;
-    for (int i = 0; i < e->what.inputs && merges; ++i) merges = e->in[i].steps[kept - 1] == e->in[i].steps[d] * dims[d];
+    for (int i = 0; i < e->what.inputs && merges; ++i) merges = e->in[i].steps[kept - 1] == e->in[i].steps[d] * n;
     int to = merges ? kept - 1 : kept++;
-    e->dims[to] = merges ? e->dims[to] * dims[d] : dims[d];
+    e->dims[to] = merges ? e->dims[to] * n : n;
     for (int i = 0; i < e->what.inputs; ++i) e->in[i].steps[to] = e->in[i].steps[d];
   }
   if (kept == 0) {                                         /* one element */
@@ -82,12 +77,16 @@ status pointwise_specialise(specialise_ctx *c, void **out_spec) {
   cuda_elementwise *e = &p->launch;
   e->out_type = out->type;
   status s = row->recipe(c, p);
-  for (int i = 0; i < e->what.inputs && !s; ++i) s = operand_steps(c->in[p->sources[i]], p->sources[i], out, e->in[i].steps);
+  for (int i = 0; i < e->what.inputs && !s && !p->shaped; ++i) s = operand_steps(c->in[p->sources[i]], p->sources[i], out, e->in[i].steps);
   if (s) {
     mem_free(p);
     return s;
   }
-  merge_axes(e, out->rank, out->dims);
+  if (!p->shaped) {
+    e->rank = out->rank;
+    memcpy(e->dims, out->dims, sizeof out->dims);
+  }
+  merge_axes(e);
   for (int i = 0; i < e->what.inputs; ++i) e->in[i].dense = is_dense(e, &e->in[i]);
   *out_spec = p;
   return OK;
@@ -103,6 +102,7 @@ status pointwise_launch(kernel_ctx *k, stream *on) {
   cuda_elementwise e = p->launch;
   for (int i = 0; i < e.what.inputs; ++i) e.in[i].data = k->in[p->sources[i]]->data;
   e.out = out->data;
+  e.fault = cuda_fault(on);
   switch (p->compute) {
     case ORTC_FLOAT: return cuda_launched(cuda_elementwise_f32(&e, cuda_raw(on)));
     case ORTC_DOUBLE: return cuda_launched(cuda_elementwise_f64(&e, cuda_raw(on)));

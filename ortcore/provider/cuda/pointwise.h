@@ -10,9 +10,11 @@ typedef struct pointwise {
   cuda_elementwise launch;
   dtype compute;                                           /* FLOAT, DOUBLE, INT64 or UINT64 */
   int32_t sources[PROGRAM_INPUTS];                         /* of each operand, which of the node's inputs it is */
+  bool shaped;                                             /* the recipe has set the launch's dims and the operands' steps */
 } pointwise;
 
-/* A row's data: says what is computed. It sets compute, adds operands and steps; shapes follow by themselves. */
+/* A row's data: says what is computed. It sets compute, adds operands and steps; shapes follow by themselves, unless it sets them too: the
+ * result's rank and dims, which may view it in another way, and each operand's steps. */
 typedef status (*pointwise_recipe)(const specialise_ctx *c, pointwise *p);
 typedef struct pointwise_row { pointwise_recipe recipe; } pointwise_row;
 
@@ -20,9 +22,6 @@ typedef struct pointwise_row { pointwise_recipe recipe; } pointwise_row;
 dtype pointwise_compute(dtype type);
 /* Input i of the node as an operand; returns what steps call it. */
 int pointwise_operand(const specialise_ctx *c, pointwise *p, int i);
-/* Appends a step; arguments that the operator does not have are FROM_NOWHERE (0). */
-program_step *pointwise_step(pointwise *p, program_op op, int a, int b, int c);
-
 bool pointwise_supports(const node *n, const fact *const *in);
 status pointwise_specialise(specialise_ctx *c, void **out_spec) MUST_CHECK;
 void pointwise_dispose(void *spec);

@@ -312,7 +312,7 @@ SELECTED = [
     moved("NonZero", 13, [np.array(3, f32)], np.zeros((1, 1), i64), id="scalar"),
     *[moved("ReverseSequence", 10, [codes((4, 2, 3), t), ints(3, 1)], np.stack([codes((4, 2, 3), t)[[2, 1, 0, 3], 0], codes((4, 2, 3), t)[:, 1]], 1)) for t in WIDTHS],
     moved("ReverseSequence", 10, [data((2, 4)), ints(4, 0)], np.stack([data((2, 4))[0, ::-1], data((2, 4))[1]]), attrs={"time_axis": 1, "batch_axis": 0}),
-    case("ReverseSequence", 10, [data((4, 2)), ints(5, 1)], error="entry 0 of 'sequence_lens' is 5"),
+    case("ReverseSequence", 10, [data((4, 2)), ints(5, 1)], error="entry 0 of 'sequence_lens' is 5|a length is negative or longer"),
     *[moved("Trilu", 14, [codes((2, 3, 4), t), np.array(k, i64)], (np.triu if upper else np.tril)(codes((2, 3, 4), t), k), attrs={"upper": upper}, id=f"{t}, {k}, {upper}")
       for t in (f32, f64, u8, boolean) for k in (-5, -1, 0, 2) for upper in (0, 1)],
     moved("Trilu", 14, [data((3, 3)), np.array(2**62, i64)], np.zeros((3, 3), f32), id="a far diagonal"),
