@@ -27,6 +27,7 @@ static const pass passes[] = {
   {.name = "ProductSumFusion", .level = 2, .visit = pass_fuse_sum},
   {.name = "ProductActivationFusion", .level = 2, .visit = pass_fuse_activation},
   {.name = "BatchNormToAffine", .level = 3, .visit = pass_batchnorm_affine},
+  {.name = "ElementwiseFusion", .level = 3, .visit = pass_fuse_elementwise, .scope = PASS_DEVICE_ONLY},
   {.name = "ChannelsLast", .level = 3, .run = pass_layout, .scope = PASS_CPU_ONLY},
   {.name = "Winograd", .level = 99, .run = pass_winograd, .scope = PASS_CPU_ONLY},
 };

@@ -58,6 +58,7 @@ status pass_join_heads(struct rewriter *w, int32_t index) MUST_CHECK;
 status pass_fuse_transpose(struct rewriter *w, int32_t index) MUST_CHECK;
 status pass_fuse_scale(struct rewriter *w, int32_t index) MUST_CHECK;
 status pass_fuse_sum(struct rewriter *w, int32_t index) MUST_CHECK;
+status pass_fuse_elementwise(struct rewriter *w, int32_t index) MUST_CHECK;
 status pass_fuse_activation(struct rewriter *w, int32_t index) MUST_CHECK;
 
 #endif
