@@ -87,7 +87,7 @@ static void conv_dispose_spec(void *spec) {
 
 static status choose_onednn(specialise_ctx *c, const conv_params *p, const tensor *x, conv_spec *s) {
   const tensor *w = c->in[1];
-  dnn_conv d = {.type = x->type, .transposed = p->kind->transposed, .images = s->shape.images, .groups = s->shape.groups, .ins = s->shape.ins,
+  dnn_conv d = {.type = x->type, .w_type = x->type, .y_type = x->type, .transposed = p->kind->transposed, .images = s->shape.images, .groups = s->shape.groups, .ins = s->shape.ins,
                 .outs = s->shape.outs, .w = &s->shape.w, .x_order = x->order, .y_order = x->order, .bias = c->in_count > 2 && c->in[2],
                 .residual = c->in_count > 3 && c->in[3], .act = p->act};
   TRY(dnn_conv_create(&d, c->threads, &s->primitive));

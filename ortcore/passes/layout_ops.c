@@ -1,4 +1,5 @@
 /* Which operators can work on channels-last images, and what changes in them. */
+#include <ortcore/kernels/cpu/onednn/onednn.h>
 #include <ortcore/passes/layout.h>
 #include <string.h>
 
@@ -38,6 +39,14 @@ static status turn_conv(layout_pass *l, node *n, bool *out) {
   TRY(turn_input(l, n, 0, rank));
   if (input(n, 3) != NO_VALUE) TRY(turn_input(l, n, 3, rank));
   TRY(use_own(l, n, strcmp(n->op_type, "ConvTranspose") ? "FusedConv" : "ConvTranspose"));
+  return layout_turn_outputs(l, n);
+}
+
+static status turn_quantised_conv(layout_pass *l, node *n, bool *out) {
+  if (!dnn_supports_bytes() || !is_image(l, n->inputs[0]) || !is_constant(l, n->inputs[3])) return OK;
+  *out = true;
+  TRY(turn_input(l, n, 0, layout_rank(l, n->inputs[0])));
+  TRY(use_own(l, n, n->op_type));
   return layout_turn_outputs(l, n);
 }
 
@@ -197,7 +206,7 @@ static status turn_resize(layout_pass *l, node *n, bool *out) {
 typedef status (*turn_fn)(layout_pass *l, node *n, bool *out);
 
 static const struct { const char *op_type; turn_fn turn; } table[] = {
-  {"Conv", turn_conv}, {"FusedConv", turn_conv}, {"ConvTranspose", turn_conv}, {"MaxPool", turn_pool}, {"AveragePool", turn_pool},
+  {"QLinearConv", turn_quantised_conv}, {"Conv", turn_conv}, {"FusedConv", turn_conv}, {"ConvTranspose", turn_conv}, {"MaxPool", turn_pool}, {"AveragePool", turn_pool},
       {"LpPool", turn_pool},
   {"GlobalMaxPool", turn_pool}, {"GlobalAveragePool", turn_pool}, {"GlobalLpPool", turn_pool}, {"Concat", turn_concat}, {"Split", turn_split},
   {"Softmax", turn_softmax}, {"LogSoftmax", turn_softmax}, {"ReduceMean", turn_reduction}, {"ReduceMax", turn_reduction},

@@ -7,6 +7,9 @@
 /* In the order in which they run, until none of them finds anything. A pass that changes something is followed by inference. */
 static const pass passes[] = {
   {.name = "QDQMatMulFusion", .level = 2, .visit = pass_quantised_product},      /* before its constant operand is folded to floats */
+  {.name = "QDQConvFusion", .level = 2, .visit = pass_quantised_conv, .scope = PASS_CPU_ONLY},           /* the same */
+  {.name = "QDQAddFusion", .level = 2, .visit = pass_quantised_sum, .scope = PASS_CPU_ONLY},
+  {.name = "QDQMaxPoolFusion", .level = 2, .visit = pass_quantised_pool, .scope = PASS_CPU_ONLY},
   {.name = "ConstantFolding", .level = 1, .run = pass_fold},
   {.name = "NoopElimination", .level = 1, .visit = pass_eliminate},
   {.name = "ReshapeFusion", .level = 1, .visit = pass_join},

@@ -80,6 +80,19 @@ MULTIVERSION ELEMENTWISE(dequantize) {
 }
 const elementwise dequantize_kernel = ROW(dequantize);
 
+MULTIVERSION void quantize_byte_sum(const byte_sum *s, int64_t begin, int64_t end) {
+  const uint8_t *restrict a = s->a, *restrict b = s->b;
+  uint8_t *restrict y = s->y;
+  const uint8_t flip_a = s->flip_a, flip_b = s->flip_b, flip_y = s->flip_y;
+  const float a_scale = s->a_scale, b_scale = s->b_scale, offset = s->offset;
+  for (int64_t i = begin; i < end; ++i) {
+    float v = rintf((float)(a[i] ^ flip_a) * a_scale + (float)(b[i] ^ flip_b) * b_scale + offset);
+    v = v < 0 ? 0 : v;
+    v = v > 255 ? 255 : v;
+    y[i] = (uint8_t)((uint8_t)(int32_t)v ^ flip_y);
+  }
+}
+
 MULTIVERSION void quantize_range(const float *restrict x, int64_t n, float *out_low, float *out_high) {
   enum { LANES = 16 };                                     /* partial results, so that the loop is not one chain */
   float low[LANES] = {0}, high[LANES] = {0};

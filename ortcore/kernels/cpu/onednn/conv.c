@@ -1,13 +1,14 @@
 /* Convolutions, sliding and transposed. */
 #include "primitive.h"
 
+#include <ortcore/base/mem.h>
 #include <ortcore/base/threads.h>
 #include <string.h>
 
-static dnnl_memory_desc_t image(const dnn_conv *c, int64_t channels, const int64_t *spatial, layout order) {
+static dnnl_memory_desc_t image(const dnn_conv *c, dtype type, int64_t channels, const int64_t *spatial, layout order) {
   int rank = c->w->rank;
   image_strides s = image_strides_of(order, channels, spatial);
-  dnn_tensor t = {.type = c->type, .rank = 2 + rank, .dims = {c->images, channels}, .strides = {s.batch, s.channel}};
+  dnn_tensor t = {.type = type, .rank = 2 + rank, .dims = {c->images, channels}, .strides = {s.batch, s.channel}};
   for (int i = 0; i < rank; ++i) t.dims[2 + i] = spatial[SPATIAL - rank + i], t.strides[2 + i] = s.spatial[SPATIAL - rank + i];
   return dnn_desc(&t);
 }
@@ -15,7 +16,7 @@ static dnnl_memory_desc_t image(const dnn_conv *c, int64_t channels, const int64
 /* The weights as ONNX has them, in oneDNN's order of dims: [groups,] outs, ins, taps. */
 static dnnl_memory_desc_t weights(const dnn_conv *c, bool any) {
   const window *w = c->w;
-  dnn_tensor t = {.type = c->type};
+  dnn_tensor t = {.type = c->w_type};
   int64_t taps = window_taps(w);
   if (c->groups > 1) t.dims[t.rank] = c->groups, t.strides[t.rank++] = c->outs * c->ins * taps;
   t.dims[t.rank] = c->outs, t.strides[t.rank++] = c->transposed ? taps : c->ins * taps;
@@ -26,7 +27,7 @@ static dnnl_memory_desc_t weights(const dnn_conv *c, bool any) {
   }
   if (!any) return dnn_desc(&t);
   dnnl_memory_desc_t desc;
-  return dnnl_memory_desc_create_with_tag(&desc, t.rank, t.dims, dnn_type(c->type), dnnl_format_tag_any) == dnnl_success ? desc : NULL;
+  return dnnl_memory_desc_create_with_tag(&desc, t.rank, t.dims, dnn_type(c->w_type), dnnl_format_tag_any) == dnnl_success ? desc : NULL;
 }
 
 /* Images in plain order cost half the speed: the primitive may choose, and dnn_create re-orders. */
@@ -66,6 +67,40 @@ static dnnl_status_t describe(const dnn_conv *c, const dnnl_memory_desc_t d[OPER
                                                         d[OPERAND_BIAS], d[OPERAND_Y], stride, dilation, begin, end, attr);
 }
 
+/* Sums of bytes become floats by a scale for each channel; what is left to do for y is one multiplication and one addition. */
+static dnnl_primitive_attr_t byte_attributes(const dnn_conv *c, int *out_residual_index) {
+  dnnl_primitive_attr_t attr;
+  dnnl_post_ops_t ops;
+  *out_residual_index = 0;
+  if (dnnl_primitive_attr_create(&attr) != dnnl_success) return NULL;
+  bool good = dnnl_post_ops_create(&ops) == dnnl_success;
+  if (good) {
+    good = dnnl_post_ops_append_eltwise(ops, dnnl_eltwise_linear, 1 / c->y_scale, (float)c->y_zero_point) == dnnl_success &&
+           dnnl_primitive_attr_set_post_ops(attr, ops) == dnnl_success;
+    dnnl_post_ops_destroy(ops);
+  }
+  good = good && dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user) == dnnl_success &&
+         dnnl_primitive_attr_set_scales_mask(attr, DNNL_ARG_WEIGHTS, c->groups > 1 ? 3 : 1) == dnnl_success;
+  if (c->x_zero_point) good = good && dnnl_primitive_attr_set_zero_points_mask(attr, DNNL_ARG_SRC, 0) == dnnl_success;
+  if (good) return attr;
+  dnnl_primitive_attr_destroy(attr);
+  return NULL;
+}
+
+static status keep_numbers(const dnn_conv *c, int64_t outs, dnn **out) {
+  dnn *p = *out;
+  p->scales = mem_alloc((size_t)outs * sizeof *p->scales);
+  if (!p->scales) {
+    dnn_release(p);
+    *out = NULL;
+    return status_out_of_memory();
+  }
+  memcpy(p->scales, c->scales, (size_t)outs * sizeof *p->scales);
+  p->scale_count = outs;
+  p->x_zero_point = c->x_zero_point;
+  return OK;
+}
+
 static void drop(dnnl_memory_desc_t *descs) {
   for (int i = 0; i < OPERANDS; ++i)
     if (descs[i]) dnnl_memory_desc_destroy(descs[i]);
@@ -97,10 +132,10 @@ status dnn_conv_create(const dnn_conv *conv, int threads, dnn **out) {
   int residual_index;
   *out = NULL;
   dnnl_memory_desc_t given[OPERANDS] = {
-    [OPERAND_X] = image(c, c->groups * c->ins, c->w->in, c->x_order), [OPERAND_WEIGHTS] = weights(c, false),
-        [OPERAND_Y] = image(c, outs, c->w->out, c->y_order)};
-  if (c->bias) dnnl_memory_desc_create_with_tag(&given[OPERAND_BIAS], 1, bias_dims, dnn_type(c->type), dnnl_a);
-  if (c->residual) given[OPERAND_RESIDUAL] = image(c, outs, c->w->out, c->y_order);
+    [OPERAND_X] = image(c, c->type, c->groups * c->ins, c->w->in, c->x_order), [OPERAND_WEIGHTS] = weights(c, false),
+        [OPERAND_Y] = image(c, c->y_type, outs, c->w->out, c->y_order)};
+  if (c->bias) dnnl_memory_desc_create_with_tag(&given[OPERAND_BIAS], 1, bias_dims, c->scales ? dnnl_f32 : dnn_type(c->type), dnnl_a);
+  if (c->residual) given[OPERAND_RESIDUAL] = image(c, c->type, outs, c->w->out, c->y_order);
   if (!given[OPERAND_X] || !given[OPERAND_Y] || !given[OPERAND_WEIGHTS]) {
     drop(given);
     return OK;
@@ -110,12 +145,15 @@ status dnn_conv_create(const dnn_conv *conv, int threads, dnn **out) {
   if (c->residual) wanted[OPERAND_RESIDUAL] = wanted_image(given[OPERAND_RESIDUAL], c->y_order);
   if (c->bias) dnnl_memory_desc_clone(&wanted[OPERAND_BIAS], given[OPERAND_BIAS]);
   threads_set_team(threads);
-  dnnl_primitive_attr_t attr = dnn_attributes(1, &c->act, wanted[OPERAND_RESIDUAL], &residual_index);
+  dnnl_primitive_attr_t attr = c->scales ? byte_attributes(c, &residual_index) : dnn_attributes(1, &c->act, wanted[OPERAND_RESIDUAL], &residual_index);
   dnnl_primitive_desc_t pd = NULL;
   if (!attr || describe(c, wanted, attr, &pd) != dnnl_success) pd = NULL;
   if (attr) dnnl_primitive_attr_destroy(attr);
   drop(wanted);
-  if (pd) return dnn_create(pd, given, residual_index, &c->act, c->type, threads, out);
+  if (pd) {
+    TRY(dnn_create(pd, given, residual_index, &c->act, c->y_type, threads, out));
+    return *out && c->scales ? keep_numbers(c, outs, out) : OK;
+  }
   drop(given);
   return OK;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 bool dnn_supports(dtype type) { (void)type; return false; }
+bool dnn_supports_bytes(void) { return false; }
 const char *dnn_version(void) { return "no oneDNN"; }
 
 dnn_tensor dnn_tensor_of(dtype type, int rank, const int64_t *dims, const int64_t *strides) {

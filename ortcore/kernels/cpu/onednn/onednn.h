@@ -13,6 +13,7 @@ typedef struct dnn_weights dnn_weights;
 
 /* Whether it is worth asking for primitives on this element type here. */
 bool dnn_supports(dtype type);
+bool dnn_supports_bytes(void);                              /* quantised convolutions */
 const char *dnn_version(void);                              /* "oneDNN 3.2.0", or "no oneDNN" */
 
 enum { DNN_RANK = 12 };                                    /* oneDNN reads arrays of that many */
@@ -32,13 +33,17 @@ status dnn_matmul_create(const dnn_matmul *m, int threads, dnn **out) MUST_CHECK
 /* y = activation(conv(x, w) + bias + residual). The primitive chooses the layout of the weights, which lie as ONNX has them: [groups * outs, ins,
  * taps], or [groups * ins, outs, taps] if transposed. */
 typedef struct dnn_conv {
-  dtype type;
+  dtype type, w_type, y_type;                               /* of x, the weights, y; bias and residual are of x's, or f32 for bytes */
   bool transposed;
   int64_t images, groups, ins, outs;                        /* channels of one group */
   const window *w;
   layout x_order, y_order;
   bool bias, residual;                                      /* the residual lies as y does */
   activation act;
+  /* Bytes: y = round(scale * sum of (x - x_zero_point) * w, + bias, / y_scale) + y_zero_point, with a scale for each output channel (copied). */
+  const float *scales;                                      /* NULL: floats */
+  float y_scale;
+  int32_t x_zero_point, y_zero_point;
 } dnn_conv;
 status dnn_conv_create(const dnn_conv *c, int threads, dnn **out) MUST_CHECK;
 

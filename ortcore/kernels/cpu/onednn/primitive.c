@@ -23,6 +23,8 @@ dnnl_engine_t dnn_engine(void) {
 
 bool dnn_supports(dtype type) { return (type == ORTC_FLOAT || (type == ORTC_BFLOAT16 && cpu_has_bf16())) && dnn_engine(); }
 
+bool dnn_supports_bytes(void) { return cpu_has_vnni() && dnn_engine(); }
+
 const char *dnn_version(void) {
   static char text[32];
   const dnnl_version_t *v = dnnl_version();
@@ -177,7 +179,8 @@ size_t dnn_reordered_bytes(const dnn *p) {
 struct arguments {
   dnnl_stream_t stream;
   dnnl_memory_t memory[OPERANDS], caller[OPERANDS], scratchpad;   /* `caller`: the other end of a re-ordered operand */
-  dnnl_exec_arg_t list[OPERANDS + 1];
+  dnnl_memory_t scales, zero_point;
+  dnnl_exec_arg_t list[OPERANDS + 3];
   int count;
 };
 
@@ -188,8 +191,21 @@ static void arguments_free(arguments *a) {
     if (a->caller[i]) dnnl_memory_destroy(a->caller[i]);
   }
   if (a->scratchpad) dnnl_memory_destroy(a->scratchpad);
+  if (a->scales) dnnl_memory_destroy(a->scales);
+  if (a->zero_point) dnnl_memory_destroy(a->zero_point);
   if (a->stream) dnnl_stream_destroy(a->stream);
   mem_free(a);
+}
+
+/* Numbers that the primitive reads at each run and that never change. */
+static status add_numbers(arguments *a, int kind, dnnl_data_type_t type, int64_t count, const void *data, dnnl_memory_t *out) {
+  dnnl_memory_desc_t desc;
+  TRY_DNN(dnnl_memory_desc_create_with_tag(&desc, 1, (dnnl_dims_t){count}, type, dnnl_a), "describe its numbers");
+  dnnl_status_t code = dnnl_memory_create(out, desc, engine, (void *)data);
+  dnnl_memory_desc_destroy(desc);
+  if (code != dnnl_success) return dnn_failure(code, "describe its numbers");
+  a->list[a->count++] = (dnnl_exec_arg_t){kind, *out};
+  return OK;
 }
 
 static status arguments_fill(const dnn *p, arguments *a) {
@@ -203,6 +219,8 @@ static status arguments_fill(const dnn *p, arguments *a) {
     if (o->reorder) TRY_DNN(dnnl_memory_create(&a->caller[i], o->given, engine, NULL), "describe an operand");
     a->list[a->count++] = (dnnl_exec_arg_t){kinds[i], a->memory[i]};
   }
+  if (p->scales) TRY(add_numbers(a, DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS, dnnl_f32, p->scale_count, p->scales, &a->scales));
+  if (p->x_zero_point) TRY(add_numbers(a, DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC, dnnl_s32, 1, &p->x_zero_point, &a->zero_point));
   if (p->scratchpad_bytes == 0) return OK;
   const_dnnl_primitive_desc_t pd;
   TRY_DNN(dnnl_primitive_get_primitive_desc(p->primitive, &pd), "describe its scratch");
@@ -264,5 +282,6 @@ void dnn_release(dnn *p) {
     if (o->reorder) dnnl_primitive_destroy(o->reorder);
   }
   if (p->primitive) dnnl_primitive_destroy(p->primitive);
+  mem_free(p->scales);
   mem_free(p);
 }

@@ -24,6 +24,9 @@ struct dnn {
   dnnl_primitive_t primitive;
   int threads;                                              /* it was made for; it must run with as many */
   operand operands[OPERANDS];
+  float *scales;                                            /* of the weights, one a channel; NULL: none */
+  int64_t scale_count;
+  int32_t x_zero_point;
   activation behind;                                        /* of y, by our own loop when the primitive has run */
   dtype y_type;
   int64_t y_count;
