@@ -227,8 +227,9 @@ def test_a_binding_stays_as_it_is_while_it_runs(cpu_session):
     """What a run reads and writes must not go away under it."""
     session = cpu_session(models.add())
     binding = session.io_binding()
-    changes = {"bind output": lambda: binding.bind_output("c"), "bind input": lambda: binding.bind_cpu_input("a", A), "clear inputs": binding.clear_binding_inputs,
-               "clear outputs": binding.clear_binding_outputs, "allocator": lambda: binding.__setitem__("c", np.empty)}
+    changes = {"bind output": lambda: binding.bind_output("c"), "bind input": lambda: binding.bind_cpu_input("a", A),
+               "clear inputs": binding.clear_binding_inputs, "clear outputs": binding.clear_binding_outputs,
+               "allocator": lambda: binding.__setitem__("c", np.empty)}
     for change in changes.values():
         binding["a"] = binding["b"] = A
 
