@@ -85,4 +85,5 @@ __all__ = [
 
 # Last, since they import from here: programs write `ort.capi.onnxruntime_pybind11_state.Fail` without importing it.
 import ortcore.capi._pybind_state  # noqa: E402
-import ortcore.capi.onnxruntime_pybind11_state  # noqa: E402, F401
+import ortcore.capi.onnxruntime_pybind11_state  # noqa: E402
+import ortcore.cuda  # noqa: E402, F401

@@ -38,8 +38,11 @@ status gpu_capture_end(stream *s, device_graph **out) {
 
 bool gpu_is_capturing(const stream *s) {
   enum cudaStreamCaptureStatus now = cudaStreamCaptureStatusNone;
-  if (cudaStreamIsCapturing(raw_stream(s), &now) == cudaSuccess) return now != cudaStreamCaptureStatusNone;
-  return (void)cudaGetLastError(), true;                   /* the legacy stream while another is captured: as good as capturing */
+  cudaError_t error = cudaStreamIsCapturing(raw_stream(s), &now);
+  if (error == cudaSuccess) return now != cudaStreamCaptureStatusNone;
+  (void)cudaGetLastError();
+  /* The legacy stream while another one is captured cannot be used either. Any other error is told by whatever uses the stream next. */
+  return error == cudaErrorStreamCaptureImplicit;
 }
 
 static void destroy(const cuda_graph *g) {

@@ -1,0 +1,83 @@
+"""What goes wrong on the device is an error in Python that names it; sessions and the process go on where CUDA would."""
+import numpy as np
+import pytest
+
+import ortcore as ort
+from ortcore import OrtValue
+
+from .. import models
+
+pytestmark = pytest.mark.usefixtures("emulated")
+X = np.arange(6, dtype=np.float32).reshape(3, 2)
+FEED = {"a": X, "b": X}
+
+
+def test_every_allocation_of_a_session_may_fail(emulated):
+    failures = 0
+    for n in range(100):                                   # an arena tries again with less, so that one failure alone need not be seen
+        emulated.inject(fail_allocations_after=n)
+        try:
+            session = ort.InferenceSession(models.add(), providers=["CUDAExecutionProvider"])
+            result = session.run(None, FEED)[0]
+        except MemoryError as error:
+            assert "GPU 0" in str(error)
+            failures += 1
+        else:
+            assert np.array_equal(result, 2 * X)
+            break
+        finally:
+            emulated.inject()
+    assert 0 < failures < 99
+
+
+def test_a_session_survives_when_memory_runs_out(add, emulated):
+    emulated.inject(fail_allocations_after=0)
+    with pytest.raises(MemoryError):
+        add.run(None, {"a": np.zeros((1 << 20, 2), np.float32), "b": np.zeros((1 << 20, 2), np.float32)})
+    emulated.inject()
+    assert np.array_equal(add.run(None, FEED)[0], 2 * X)
+
+
+def test_a_kernel_that_faults(add, emulated):
+    add.run(None, FEED)
+    emulated.inject(sticky_error_at_launch=1)
+    with pytest.raises(RuntimeError, match="lost to this process"):
+        add.run(None, FEED)
+    with pytest.raises(RuntimeError, match="700"):
+        OrtValue.ortvalue_from_numpy(X, "cuda")
+    emulated.recover()
+    assert np.array_equal(add.run(None, FEED)[0], 2 * X)
+
+
+def test_a_lost_device(add, emulated):
+    add.run(None, FEED)
+    emulated.inject(device_lost=True)
+    with pytest.raises(RuntimeError, match="GPU 0"):
+        add.run(None, FEED)
+    emulated.recover()
+    assert np.array_equal(add.run(None, FEED)[0], 2 * X)
+
+
+def test_memory_that_was_freed_after_it_was_bound(add, device, emulated):
+    binding = add.io_binding()
+    array = device.array(X)
+    binding.bind_input("a", "cuda", 0, np.float32, array.shape, array.data_ptr())
+    binding.bind_cpu_input("b", X)
+    binding.bind_output("c")
+    array.free()
+    try:
+        add.run_with_iobinding(binding)
+    except RuntimeError:
+        pass
+    found = emulated.findings()
+    emulated.recover()
+    assert {finding.kind for finding in found} & {"use_after_free", "kernel_fault"}
+
+
+def test_settings_that_do_not_exist(emulated):
+    with pytest.raises(ValueError, match="no_such_setting"):
+        emulated.configure(no_such_setting=1)
+    with pytest.raises(ValueError, match="policy"):
+        emulated.configure(policy="often")
+    with pytest.raises(ValueError, match="in no allocation"):
+        emulated.name_memory(16, "mine")
