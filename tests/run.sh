@@ -11,3 +11,5 @@ export PATH="$root/.venv-test/bin:$PATH"
 "$python" -m pip install --quiet --no-build-isolation --config-settings=build-dir=build/test ${CI:+--config-settings=setup-args=-Dwerror=true} .
 meson test -C build/test --print-errorlogs
 "$python" -m pytest "$@"
+# CUDA is found once a process, so what needs it has a process of its own: here on two emulated GPUs.
+ORTCORE_CUDA=emulated ORTCORE_EMULATION_DEVICES=2 "$python" -m pytest tests/python/cuda tests/conformance -k cuda

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ortcore._errors import make_error
 from ortcore._process import get_available_providers, get_device_count, get_device_name, get_provider_library, get_why_not, set_cuda_library_folders
 from ortcore._process import use_emulated_cuda as _use_emulated_cuda
-from ortcore._errors import make_error
 
 PROVIDER = "CUDAExecutionProvider"
 POLICIES = ("starve", "random", "eager")

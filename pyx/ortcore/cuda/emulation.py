@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import ctypes
-from functools import cache
 from typing import NamedTuple
 
 from ortcore._errors import make_error
@@ -26,9 +25,14 @@ class Finding(NamedTuple):
     text: str
 
 
-@cache
+_library: ctypes.CDLL | None = None
+
+
 def library() -> ctypes.CDLL:
     """The emulated device. Beside the functions used here it has the CUDA runtime's own (`library().cudaMalloc`), on the same memory and streams."""
+    global _library
+    if _library is not None:
+        return _library
     if not is_emulated():
         raise make_error(1, f"CUDA is not emulated in this process ({why_not() or 'it is a real one'}); call ortcore.cuda.use_emulation() first")
     lib = ctypes.CDLL(get_provider_library(PROVIDER))
@@ -38,6 +42,7 @@ def library() -> ctypes.CDLL:
     lib.ortcore_emulator_finding.argtypes = (ctypes.c_size_t, ctypes.POINTER(ctypes.c_char_p), ctypes.POINTER(ctypes.c_char_p))
     lib.ortcore_emulator_clear.restype = None
     lib.ortcore_emulator_name.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
+    _library = lib
     return lib
 
 
