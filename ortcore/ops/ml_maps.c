@@ -17,11 +17,13 @@ static status zipmap_keys(const labels *l, ortc_value **out) {
   return OK;
 }
 
-static status zipmap_row(const float *row, ortc_value *keys, ortc_value **out) {
+/* The maps share their keys, and the memory of the scores. */
+static status zipmap_row(int64_t row, buffer *scores, ortc_value *keys, ortc_value **out) {
+  tensor view;
   ortc_value *values;
-  int64_t n = keys->view.count;
-  TRY(ort_value_create_tensor(NULL, ORTC_FLOAT, 1, &n, &values));
-  memcpy(values->view.data, row, (size_t)n * sizeof *row);
+  TRY(tensor_init(&view, ORTC_FLOAT, 1, &keys->view.count));
+  view.data = (float *)scores->data + row * view.count;
+  TRY(ort_value_from_tensor(&view, scores, &values));
   status s = ort_value_create_map(keys, values, out);
   ort_value_release(values);
   return s;
@@ -33,11 +35,15 @@ static status zipmap_run(kernel_ctx *k) {
   TRY(features_shape(k->in[0], &rows, &columns));
   if (columns != l.count) return ERROR(INVALID_ARGUMENT, "X has %lld columns, but there are %lld class labels", (long long)columns, (long long)l.count);
   ortc_value *keys = NULL, *sequence = NULL, **items = calloc((size_t)rows + 1, sizeof *items);
+  buffer *scores = NULL;
   status s = items ? zipmap_keys(&l, &keys) : status_out_of_memory();
-  for (; made < rows && !s; ++made) s = zipmap_row((const float *)k->in[0]->data + made * columns, keys, &items[made]);
+  if (!s) s = buffer_create(NULL, tensor_bytes(k->in[0]), &scores);
+  if (!s && k->in[0]->count) memcpy(scores->data, k->in[0]->data, tensor_bytes(k->in[0]));
+  for (; made < rows && !s; ++made) s = zipmap_row(made, scores, keys, &items[made]);
   if (!s) s = ort_value_create_sequence(ORTC_FLOAT, rows, items, &sequence);
   for (int64_t i = 0; items && i < rows; ++i) ort_value_release(items[i]);
   ort_value_release(keys);
+  buffer_release(scores);
   free(items);
   if (!s) kernel_set_value(k, 0, sequence);
   return s;
