@@ -62,8 +62,8 @@ static status pack_weights(const packer *a, const rnn_layer *l, const tensor *w,
     rnn_weights *to = &out[d];
     bool transposed = l->quantise;                          /* there a column's elements lie a row apart */
     const void *input = element(a, w->data, d * columns * l->inputs), *state = element(a, r->data, d * columns * n);
-    TRY(pack_panels(a, input, columns, l->inputs, transposed ? 1 : l->inputs, transposed ? columns : 1, &to->input));
-    TRY(pack_panels(a, state, recurrent, n, transposed ? 1 : n, transposed ? columns : 1, &to->state));
+    if (!to->input_bytes) TRY(pack_panels(a, input, columns, l->inputs, transposed ? 1 : l->inputs, transposed ? columns : 1, &to->input));
+    if (!to->state_bytes) TRY(pack_panels(a, state, recurrent, n, transposed ? 1 : n, transposed ? columns : 1, &to->state));
     if (l->kind == RNN_GRU) TRY(pack_panels(a, element(a, state, recurrent * n), n, n, n, 1, &to->candidate));
     TRY(pack_bias(a, l, b, d, to));
     if (!peepholes) continue;
@@ -75,13 +75,49 @@ static status pack_weights(const packer *a, const rnn_layer *l, const tensor *w,
   return OK;
 }
 
-/* 8-bit weights [directions, k, columns] as float; scale and zero point are one for each direction or column. */
-static status dequantise(const packer *a, const tensor *w, const tensor *scale, const tensor *zero, const char *name, tensor *out) {
-  int64_t directions = w->dims[0], columns = w->dims[2], rows = w->dims[1];
+/* 8-bit weights are [directions, k, columns]; scale and zero point are one for each direction or column. */
+static status check_quantised(const tensor *w, const tensor *scale, const tensor *zero, const char *name) {
+  int64_t directions = w->dims[0], columns = w->dims[2];
   if (!scale || scale->type != ORTC_FLOAT || (scale->count != directions && scale->count != directions * columns))
     return ERROR(INVALID_ARGUMENT, "input '%s_scale' must have one element for each direction, or for each column", name);
   if (zero && (zero->type != w->type || zero->count != scale->count))
     return ERROR(INVALID_ARGUMENT, "input '%s_zero_point' must be %s like '%s' and have as many elements as its scale (%lld)", name, dtype_name(w->type), name, (long long)scale->count);
+  return OK;
+}
+
+static int zero_at(const tensor *zero, int64_t i) {
+  return !zero ? 0 : zero->type == ORTC_INT8 ? ((const int8_t *)zero->data)[i] : ((const uint8_t *)zero->data)[i];
+}
+
+/* Their sums fit 32 bits. */
+static bool suits_bytes(const tensor *w) { return rnn_bytes_available() && w->dims[1] <= 1 << 14; }
+
+/* As they are, for products of bytes. */
+static status keep_bytes(const packer *a, const tensor *w, const tensor *scale, const tensor *zero, int64_t direction, const rnn_bytes **out) {
+  int64_t columns = w->dims[2], k = w->dims[1], first = scale->count == w->dims[0] ? direction : direction * columns;
+  void *panels, *numbers, *header;
+  TRY(pack_alloc(a, (rnn_bytes_count(columns, k) + 3) / 4, &panels));
+  TRY(pack_alloc(a, 3 * columns, &numbers));
+  TRY(pack_alloc(a, (int64_t)((sizeof(rnn_bytes) + 3) / 4), &header));
+  int32_t *sums = numbers, *zeros = sums + columns;
+  float *scales = (float *)(zeros + columns);
+  bool centred = true;
+  rnn_bytes_pack((const char *)w->data + direction * k * columns, w->type == ORTC_INT8, columns, k, panels, sums);
+  for (int64_t c = 0; c < columns; ++c) {
+    int64_t at = scale->count == w->dims[0] ? first : first + c;
+    scales[c] = ((const float *)scale->data)[at];
+    zeros[c] = zero_at(zero, at) - (w->type == ORTC_INT8 ? 0 : 128);
+    centred &= zeros[c] == 0;
+  }
+  rnn_bytes *bytes = header;
+  *bytes = (rnn_bytes){.panels = panels, .sums = sums, .zeros = centred ? NULL : zeros, .scales = scales, .columns = columns, .k = k};
+  *out = bytes;
+  return OK;
+}
+
+/* As float, where there are no such products. */
+static status dequantise(const packer *a, const tensor *w, const tensor *scale, const tensor *zero, tensor *out) {
+  int64_t directions = w->dims[0], columns = w->dims[2], rows = w->dims[1];
   bool per_column = scale->count != directions, is_signed = w->type == ORTC_INT8;
   *out = *w;
   out->type = ORTC_FLOAT;
@@ -89,8 +125,7 @@ static status dequantise(const packer *a, const tensor *w, const tensor *scale, 
   for (int64_t i = 0; i < w->count; ++i) {
     int64_t s = per_column ? i / (rows * columns) * columns + i % columns : i / (rows * columns);
     int value = is_signed ? ((const int8_t *)w->data)[i] : ((const uint8_t *)w->data)[i];
-    int origin = !zero ? 0 : is_signed ? ((const int8_t *)zero->data)[s] : ((const uint8_t *)zero->data)[s];
-    ((float *)out->data)[i] = (float)(value - origin) * ((const float *)scale->data)[s];
+    ((float *)out->data)[i] = (float)(value - zero_at(zero, s)) * ((const float *)scale->data)[s];
   }
   return OK;
 }
@@ -105,7 +140,11 @@ static status load_weights(const packer *a, const rnn_def *def, rnn_layer *l, co
     const tensor *t = parts[i];
     if (!t) continue;
     if (l->quantise && i < 2) {
-      TRY(dequantise(a, t, rnn_input(in, count, i ? at->r_scale : at->w_scale), rnn_input(in, count, i ? at->r_zero : at->w_zero), i ? "R" : "W", &wide[i]));
+      const tensor *scale = rnn_input(in, count, i ? at->r_scale : at->w_scale), *zero = rnn_input(in, count, i ? at->r_zero : at->w_zero);
+      TRY(check_quantised(t, scale, zero, i ? "R" : "W"));
+      for (int d = 0; d < l->directions && suits_bytes(t); ++d) TRY(keep_bytes(a, t, scale, zero, d, i ? &out[d].state_bytes : &out[d].input_bytes));
+      if (suits_bytes(t)) continue;
+      TRY(dequantise(a, t, scale, zero, &wide[i]));
       parts[i] = &wide[i];
     } else if (is_half(t->type)) {
       wide[i] = *t;

@@ -8,6 +8,10 @@
 #include <ortcore/base/dtype.h>
 #include <ortcore/ops/params/rnn.h>
 
+/* A matrix of a quantised layer that stays bytes: signed, in panels of their own; the element of column c stands for (w - zeros[c]) * scales[c].
+ * zeros is NULL where all are 0. */
+typedef struct rnn_bytes { const int8_t *panels; const int32_t *sums, *zeros; const float *scales; int64_t columns, k; } rnn_bytes;
+
 /* Everything of one direction. Pointers are to numbers of the run's type; panels as above. */
 typedef struct rnn_weights {
   const void *input;                                       /* gates * hidden columns, k = inputs */
@@ -16,6 +20,7 @@ typedef struct rnn_weights {
   const void *bias;                                        /* [gates * hidden], both biases added; NULL: none */
   const void *candidate_bias;                              /* GRU with linear_before_reset: [hidden], left out of `bias`; NULL: none */
   const void *peepholes;                                   /* LSTM: [3 * hidden] for input, output, forget; NULL: none */
+  const rnn_bytes *input_bytes, *state_bytes;              /* instead of input and state; NULL: floats */
 } rnn_weights;
 
 /* The tensors of one run. */
@@ -36,6 +41,14 @@ static inline int64_t rnn_panel_count(int64_t columns, int64_t k) { return rnn_p
 /* The element of column c at k is matrix[c * column_stride + k * k_stride]. */
 void rnn_pack_f32(const float *matrix, int64_t columns, int64_t k, int64_t column_stride, int64_t k_stride, float *panels);
 void rnn_pack_f64(const double *matrix, int64_t columns, int64_t k, int64_t column_stride, int64_t k_stride, double *panels);
+
+/* Products of bytes (float layers): whether there are instructions for them, the bytes of a matrix's panels, and these from [k, columns]. `sums`
+ * become those of the columns. Unsigned weights become signed by subtracting 128, and so must their zero points. */
+bool rnn_bytes_available(void);
+int64_t rnn_bytes_count(int64_t columns, int64_t k);
+void rnn_bytes_pack(const void *matrix, bool is_signed, int64_t columns, int64_t k, int8_t *panels, int32_t *sums);
+/* y = x times w, with x rounded to bytes as a whole. scratch has room for 4 * ceil(k / 4) bytes a row. */
+void rnn_bytes_multiply(int threads, const rnn_bytes *w, const float *x, int64_t x_stride, int64_t rows, uint8_t *scratch, float *y, int64_t y_stride);
 
 /* Elements of scratch that a run needs; -1 if that overflows. */
 int64_t rnn_scratch_count(const rnn_layer *layer, int64_t steps, int64_t batch);

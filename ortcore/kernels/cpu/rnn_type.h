@@ -182,13 +182,15 @@ static void NAME(run_rows)(const NAME(sequence) *s, int d, int64_t begin, int64_
   for (int64_t step = 0; step < r->shape.steps; ++step) {
     const T *state = h;
     int64_t stride = r->shape.state_row;
-    if (l->quantise) {
+    if (w->state_bytes) {
+      rnn_bytes_multiply(s->threads, w->state_bytes, (const float *)h, stride, rows, (uint8_t *)candidate, (float *)product, s->width);
+    } else if (l->quantise) {
       for (int64_t b = 0; b < rows; ++b) memcpy(rounded + b * n, h + b * stride, (size_t)n * sizeof(T));
       NAME(round_to_bytes)(rounded, candidate, rows * n);
       state = candidate;
       stride = n;
     }
-    NAME(multiply_state)(s, state, stride, rows, w->state, recurrent_columns, product);
+    if (!w->state_bytes) NAME(multiply_state)(s, state, stride, rows, w->state, recurrent_columns, product);
     for (int pass = 0; pass < (l->kind == RNN_GRU ? 2 : 1); ++pass) {
       if (pass == 1) NAME(multiply_state)(s, candidate, n, rows, w->candidate, n, product);
       for (int64_t b = 0; b < rows; ++b) {
@@ -221,12 +223,14 @@ static void NAME(project)(const rnn_run *r, int threads, int64_t width, T *proje
   const rnn_layer *l = r->layer;
   int64_t rows = r->shape.steps * r->shape.batch, columns = l->gates * l->hidden;
   const T *x = r->x;
-  if (l->quantise) {
+  if (l->quantise && !r->weights[0].input_bytes) {
     NAME(round_to_bytes)(x, rounded, rows * l->inputs);
     x = rounded;
   }
   for (int d = 0; d < l->directions; ++d, projected += rows * width) {
-    NAME(multiply)(threads, (NAME(product)){x, l->inputs, rows, r->weights[d].input, l->inputs, columns, projected, width});
+    const rnn_bytes *bytes = r->weights[d].input_bytes;
+    if (bytes) rnn_bytes_multiply(threads, bytes, (const float *)x, l->inputs, rows, (uint8_t *)rounded, (float *)projected, width);
+    else NAME(multiply)(threads, (NAME(product)){x, l->inputs, rows, r->weights[d].input, l->inputs, columns, projected, width});
     for (int64_t row = 0; r->weights[d].bias && row < rows; ++row) NAME(add)(r->weights[d].bias, projected + row * width, columns);
   }
 }
