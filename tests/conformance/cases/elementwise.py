@@ -168,7 +168,7 @@ def arithmetic():
         "Div",
         14,
         [np.array([1, 2], i32), np.array([1, 0], i32)],
-        error="element 1 of 'B' is zero",
+        error="element 1 of 'B' is zero|divided by zero",
         output_types=[helper.make_tensor_type_proto(TensorProto.INT32, None)],
     )
     yield case("Add", 14, [data((2, 3)), data((2, 4))], error=r"broadcast")
@@ -204,7 +204,7 @@ def modulo():
         "Mod", 28, [np.array([5, -5, 0, 7], f32), np.array([-np.inf, np.inf, -3, -0.0], f32)], np.array([-np.inf, np.inf, -0.0, np.nan], f32), peer="newer"
     )
     yield case("Mod", 13, [np.array([np.iinfo(i64).min, 5], i64), np.array([-1, 3], i64)], np.array([0, 2], i64), id="wraps", peer="may crash there")
-    yield case("Mod", 13, [np.array([5], i64), np.array([0], i64)], error="is zero", output_types=[helper.make_tensor_type_proto(TensorProto.INT64, None)])
+    yield case("Mod", 13, [np.array([5], i64), np.array([0], i64)], error="is zero|divided by zero", output_types=[helper.make_tensor_type_proto(TensorProto.INT64, None)])
 
 
 def power():
@@ -329,7 +329,7 @@ def choices():
                     lambda x, s: np.where(x < 0, x * s, x).astype(x.dtype),
                     id=f"{dtype}-{slope}",
                 )
-    yield case("PRelu", 16, [data((4,)), data((3, 4))], error="'slope' has shape")
+    yield case("PRelu", 16, [data((4,)), data((3, 4))], error="'slope' has shape|does not broadcast")
 
 
 def microsoft():
