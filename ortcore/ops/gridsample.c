@@ -3,6 +3,7 @@
  * A place becomes a short list of taps, elements with weights: one (nearest), two an axis (linear) or four an axis (cubic). The taps serve all
  * channels, so the work on coordinates is done once. Arithmetic is in double. */
 #include <ortcore/ops/movement.h>
+#include <ortcore/ops/params/gridsample.h>
 
 #include <inttypes.h>
 #include <math.h>
@@ -10,15 +11,6 @@
 #include <ortcore/base/threads.h>
 
 enum { MAX_AXES = 3, MAX_TAPS = 64 };
-
-typedef enum sample_mode { SAMPLE_NEAREST, SAMPLE_LINEAR, SAMPLE_CUBIC } sample_mode;
-typedef enum sample_padding { PADDING_ZEROS, PADDING_BORDER, PADDING_REFLECTION } sample_padding;
-
-typedef struct sample_params {
-  sample_mode mode;
-  sample_padding padding;
-  bool align_corners;
-} sample_params;
 
 static status sample_prepare(prepare_ctx *c, void **out_params) {
   sample_params *p = ZONE_NEW(c->memory, sample_params);

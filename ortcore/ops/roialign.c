@@ -3,11 +3,9 @@
 #include <ortcore/base/threads.h>
 #include <ortcore/ops/float_io.h>
 #include <ortcore/ops/movement.h>
+#include <ortcore/ops/params/roialign.h>
 
-/* MOST_SAMPLES: of a cell along one axis. GRAIN: cells that one thread does at least. */
-enum { MOST_SAMPLES = 1 << 12, GRAIN = 512 };
-
-typedef struct roi_params { bool max, half_pixel; int64_t height, width, ratio; double scale; } roi_params;
+enum { GRAIN = 512 };                                      /* cells that one thread does at least */
 
 static status roi_prepare(prepare_ctx *c, void **out_params) {
   roi_params *p = *out_params = ZONE_NEW(c->memory, roi_params);
@@ -23,9 +21,9 @@ static status roi_prepare(prepare_ctx *c, void **out_params) {
   if (!p->max && strcmp(mode.data, "avg")) return ERROR(INVALID_ARGUMENT, "attribute 'mode' is '%s', expected avg or max", mode.data);
   if (!p->half_pixel && strcmp(coordinates.data, "output_half_pixel"))
     return ERROR(INVALID_ARGUMENT, "attribute 'coordinate_transformation_mode' is '%s', expected half_pixel or output_half_pixel", coordinates.data);
-  if (p->height < 1 || p->width < 1 || p->ratio < 0 || p->ratio > MOST_SAMPLES)
+  if (p->height < 1 || p->width < 1 || p->ratio < 0 || p->ratio > ROI_MOST_SAMPLES)
     return ERROR(INVALID_ARGUMENT, "output_height %lld and output_width %lld must be positive, and sampling_ratio %lld from 0 to %d",
-                 (long long)p->height, (long long)p->width, (long long)p->ratio, MOST_SAMPLES);
+                 (long long)p->height, (long long)p->width, (long long)p->ratio, ROI_MOST_SAMPLES);
   return OK;
 }
 
@@ -58,7 +56,7 @@ static double rounded(const tensor *t, double v) { return t->type == ORTC_DOUBLE
 
 static int64_t samples(const roi_params *p, double cell) {
   double n = p->ratio ? (double)p->ratio : ceil(cell);
-  return n > 0 ? (n < MOST_SAMPLES ? (int64_t)n : MOST_SAMPLES + 1) : 0;
+  return n > 0 ? (n < ROI_MOST_SAMPLES ? (int64_t)n : ROI_MOST_SAMPLES + 1) : 0;
 }
 
 static status read_region(const roi_params *p, const tensor *rois, int64_t r, region *out) {
@@ -72,9 +70,9 @@ static status read_region(const roi_params *p, const tensor *rois, int64_t r, re
   *out = (region){.y = corner[1], .x = corner[0], .cell_height = rounded(rois, height / (double)p->height), .cell_width = rounded(rois, width / (double)p->width)};
   out->rows = samples(p, out->cell_height);
   out->columns = samples(p, out->cell_width);
-  if (out->rows <= MOST_SAMPLES && out->columns <= MOST_SAMPLES) return OK;
+  if (out->rows <= ROI_MOST_SAMPLES && out->columns <= ROI_MOST_SAMPLES) return OK;
   return ERROR(INVALID_ARGUMENT, "region %lld of 'rois' is %g high and %g wide, which makes more than %d samples a cell: set 'sampling_ratio', or see that 'spatial_scale' fits",
-               (long long)r, height, width, MOST_SAMPLES);
+               (long long)r, height, width, ROI_MOST_SAMPLES);
 }
 
 static axis_tap *find_taps(axis_tap *to, double start, double cell, int64_t cells, int64_t each, int64_t n) {

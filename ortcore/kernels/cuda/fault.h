@@ -8,7 +8,9 @@
 #define GPU_FAULTS(X) \
   X(INDEX, "an index is out of range: indices of an axis of n elements go from -n to n-1") \
   X(DIVISION, "an integer is divided by zero") \
-  X(LENGTH, "a length is negative or longer than its axis")
+  X(LENGTH, "a length is negative or longer than its axis") \
+  X(IMAGE, "'batch_indices' names an image that 'X' does not have") \
+  X(SAMPLES, "a region takes more samples than a cell may have: set sampling_ratio, or see that spatial_scale fits")
 
 enum gpu_fault {
   GPU_FAULT_NONE,

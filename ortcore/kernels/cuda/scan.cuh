@@ -29,6 +29,18 @@ template <class A, class J> ON_GPU A block_scan(A value, A none, A *shared, J jo
   return lane == 0 ? earlier : join(earlier, before);
 }
 
+/* One block: offsets[i] is the sum of the counts before the i-th, and offsets[n] that of all. */
+template <class COUNT> __global__ void __launch_bounds__(threads_per_block) offsets_kernel(const COUNT *counts, int64_t n, int64_t *offsets) {
+  __shared__ int64_t warps[most_warps];
+  int64_t carry = 0;
+  for (int64_t first = 0; first < n; first += threads_per_block) {
+    int64_t i = first + threadIdx.x, total, before = block_scan<int64_t>(i < n ? counts[i] : 0, 0, warps, plus(), &total);
+    if (i < n) offsets[i] = carry + before;
+    carry += total;
+  }
+  if (threadIdx.x == 0) offsets[n] = carry;
+}
+
 }  // namespace ortcore
 
 #endif

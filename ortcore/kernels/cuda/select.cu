@@ -29,18 +29,6 @@ template <class U> __global__ void __launch_bounds__(threads_per_block) count_ke
   }
 }
 
-/* One block: offsets[t] is the sum of the counts before tile t, and offsets[tiles] that of all. */
-__global__ void __launch_bounds__(threads_per_block) offsets_kernel(const uint32_t *counts, int64_t tiles, int64_t *offsets) {
-  __shared__ int64_t warps[most_warps];
-  int64_t carry = 0;
-  for (int64_t first = 0; first < tiles; first += threads_per_block) {
-    int64_t tile = first + threadIdx.x, total, before = block_scan<int64_t>(tile < tiles ? counts[tile] : 0, 0, warps, plus(), &total);
-    if (tile < tiles) offsets[tile] = carry + before;
-    carry += total;
-  }
-  if (threadIdx.x == 0) offsets[tiles] = carry;
-}
-
 struct shape { int rank; int64_t dims[MAX_RANK]; };
 
 template <class U>
@@ -100,7 +88,7 @@ int cuda_select_count(const cuda_elements *x, void *scratch, void *stream, const
       return cudaGetLastError();
     });
   if (error) return error;
-  offsets_kernel<<<1, threads_per_block, 0, as_stream(stream)>>>(counts, tiles, offsets);
+  offsets_kernel<uint32_t><<<1, threads_per_block, 0, as_stream(stream)>>>(counts, tiles, offsets);
   return cudaGetLastError();
 }
 
