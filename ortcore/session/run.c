@@ -260,7 +260,7 @@ status target_value(target *t, ortc_value **out) {
   buffer *memory = t->result_memory;
   t->result_memory = NULL;
   status s = OK;
-  if (!memory && t->result.count) s = buffer_borrow(NULL, t->result.data, tensor_bytes(&t->result), NULL, NULL, &memory);
+  if (!memory && t->result.count) s = buffer_borrow(t->kind == TARGET_CALLBACK ? t->info : NULL, t->result.data, tensor_bytes(&t->result), NULL, NULL, &memory);
   if (!s) s = ort_value_from_tensor(&t->result, memory, out);
   buffer_release(memory);
   return s;

@@ -1,5 +1,6 @@
 """Bindings to memory on CUDA devices: by address, by object; what is refused, and what moves no byte."""
 import gc
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -90,6 +91,72 @@ def test_memory_that_is_refused(add, device, two):
     c.free()
     with pytest.raises(RuntimeError, match="'c'.*freed already"):
         binding.bind_output("c", "cuda", 0, np.float32, (3, 2), gone)
+
+
+@pytest.mark.parametrize("by", ["object", "address"])
+def test_memory_that_may_be_larger(add, device, two, by):
+    binding = add.io_binding()
+    binding.bind_cpu_input("a", two[0])
+    binding.bind_cpu_input("b", two[1])
+    room = device.array(np.zeros(100, np.float32), device.InterfaceArray)
+    how = {"capacity": room} if by == "object" else {"device_type": "cuda", "buffer_ptr": room.data_ptr(), "capacity": 400}
+    binding.bind_output("c", **how)
+    add.run_with_iobinding(binding)
+    output = binding.get_outputs()[0]
+    assert output.device_name() == "cuda" and output.shape() == [3, 2] and output.data_ptr() == room.data_ptr() and np.array_equal(output.numpy(), two[2])
+    with pytest.raises(RuntimeError, match="'c'.*up to the end of its allocation"):
+        binding.bind_output("c", "cuda", buffer_ptr=room.data_ptr(), capacity=100_000)
+    binding.bind_output("c", "cuda", buffer_ptr=room.data_ptr(), capacity=8)
+    with pytest.raises(RuntimeError, match="needs 24 bytes, but its buffer holds 8"):
+        add.run_with_iobinding(binding)
+
+
+def test_memory_that_a_callable_allocates(add, device, two):
+    made = []
+
+    def allocate(shape, dtype, size):
+        made.append(device.InterfaceArray(shape, dtype))
+        assert made[-1].nbytes == size
+        return made[-1]
+
+    binding = add.io_binding()
+    binding.bind_cpu_input("a", two[0])
+    binding.bind_cpu_input("b", two[1])
+    binding.bind_output("c", "cuda", allocator=allocate)
+    add.run_with_iobinding(binding)
+    output = binding.get_outputs()[0]
+    assert len(made) == 1 and output.data_ptr() == made[0].data_ptr() and output.device_name() == "cuda" and np.array_equal(made[0].numpy(), two[2])
+
+
+def test_several_gpus(session, device, two):
+    if ort.cuda.device_count() < 2:
+        pytest.skip("there is one GPU only")
+    second = session(models.add(), device_id=1)
+    binding = second.io_binding()
+    far = device.array(two[0], device=0)
+    with pytest.raises(RuntimeError, match="'a'.*is memory of GPU 0, and memory of GPU 1"):
+        binding.bind_input("a", "cuda", 1, np.float32, far.shape, far.data_ptr())
+    binding.bind_input("a", "cuda", 0, np.float32, far.shape, far.data_ptr())       # said rightly, it is copied
+    binding.bind_ortvalue_input("b", OrtValue.ortvalue_from_numpy(two[1], "cuda", 1))
+    binding.bind_output("c", "cuda", 1)
+    second.run_with_iobinding(binding)
+    output = binding.get_outputs()[0]
+    assert output.__dlpack_device__() == (2, 1) and np.array_equal(output.numpy(), two[2])
+
+
+def test_threads(add, two):
+    def work(offset):
+        binding, results = add.io_binding(), []
+        for i in range(10):
+            binding.bind_ortvalue_input("a", OrtValue.ortvalue_from_numpy(two[0] + offset + i, "cuda"))
+            binding.bind_cpu_input("b", two[1])
+            binding.bind_output("c", "cuda")
+            add.run_with_iobinding(binding)
+            results.append(np.array_equal(binding.copy_outputs_to_cpu()[0], two[2] + offset + i))
+        return all(results)
+
+    with ThreadPoolExecutor(6) as pool:
+        assert all(pool.map(work, range(0, 60, 10)))
 
 
 def test_a_session_on_the_cpu_refuses_device_memory(two):
