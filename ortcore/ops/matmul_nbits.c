@@ -3,27 +3,13 @@
 #include <ortcore/kernels/cpu/nbits.h>
 #include <ortcore/base/half.h>
 #include <ortcore/ops/op.h>
+#include <ortcore/ops/params/nbits.h>
 #include <string.h>
-
-typedef struct nbits_params { int bits; int64_t n, k, block, blocks; } nbits_params;
-
-static status read_params(const node *n, nbits_params *p) {
-  *p = (nbits_params){(int)attr_int_or(n, "bits", 4), attr_int_or(n, "N", 0), attr_int_or(n, "K", 0), attr_int_or(n, "block_size", 0), 0};
-  if (p->bits != 2 && p->bits != 4 && p->bits != 8) return ERROR(NOT_IMPLEMENTED, "attribute 'bits' is %d; 2, 4 and 8 are supported", p->bits);
-  if (p->n < 1 || p->k < 1 || p->n > INT32_MAX || p->k > INT32_MAX)
-    return ERROR(INVALID_ARGUMENT, "attributes 'N' and 'K' are %lld and %lld; they must be positive", (long long)p->n, (long long)p->k);
-  if (p->block < 16 || p->block > 1 << 20 || (p->block & (p->block - 1)))
-    return ERROR(INVALID_ARGUMENT, "attribute 'block_size' is %lld; it must be a power of two, at least 16", (long long)p->block);
-  if (attr_int_or(n, "weight_prepacked", 0))
-    return ERROR(NOT_IMPLEMENTED, "attribute 'weight_prepacked' is set; weights in the layout of one GPU cannot be read here");
-  p->blocks = (p->k + p->block - 1) / p->block;
-  return OK;
-}
 
 static status nbits_infer(infer_ctx *c) {
   nbits_params p;
   const fact *a = c->in[0];
-  TRY(read_params(c->node, &p));
+  TRY(nbits_params_read(c->node, &p));
   if (!c->out[0] || a->rank == RANK_UNKNOWN) return OK;
   if (a->rank < 1) return ERROR(INVALID_ARGUMENT, "input 'A' is a scalar");
   dim last = a->dims[a->rank - 1];
@@ -32,12 +18,6 @@ static status nbits_infer(infer_ctx *c) {
   fact_copy_shape(c->out[0], a);
   c->out[0]->dims[a->rank - 1] = p.n;
   return OK;
-}
-
-static status expect_count(const tensor *t, const char *what, int64_t count) {
-  if (!t || t->count == count) return OK;
-  return ERROR(INVALID_ARGUMENT, "input '%s' has %lld elements; 'N', 'K', 'bits' and 'block_size' make it %lld", what, (long long)t->count,
-               (long long)count);
 }
 
 /* A float tensor of any float type as f32: itself, or a copy in the kernel's scratch. */
@@ -57,22 +37,10 @@ static status bind_weights(kernel_ctx *k, const nbits_params *p, nbits *w) {
   *w = (nbits){.bits = p->bits, .n = p->n, .k = p->k, .block = p->block, .blocks = p->blocks, .codes = codes->data,
                .groups = groups ? groups->data : NULL};
   nbits_init(w);
-  TRY(expect_count(codes, "B", p->n * p->blocks * (p->block * p->bits / 8)));
-  TRY(expect_count(k->in[2], "scales", p->n * p->blocks));
   TRY(as_f32(k, k->in[2], &w->scales));
-  if (zeros && zeros->type == ORTC_UINT8) {
-    TRY(expect_count(zeros, "zero_points", p->n * ((p->blocks * p->bits + 7) / 8)));
-    w->zero_codes = zeros->data;
-  } else if (zeros) {
-    TRY(expect_count(zeros, "zero_points", p->n * p->blocks));
-    TRY(as_f32(k, zeros, &w->zeros));
-  }
-  if (!groups) return OK;
-  if (groups->count < p->k) return ERROR(INVALID_ARGUMENT, "input 'g_idx' has %lld elements; 'K' is %lld", (long long)groups->count, (long long)p->k);
-  for (int64_t i = 0; i < p->k; ++i)
-    if (w->groups[i] < 0 || w->groups[i] >= p->blocks)
-      return ERROR(INVALID_ARGUMENT, "input 'g_idx' holds %d; there are %lld blocks", (int)w->groups[i], (long long)p->blocks);
-  return OK;
+  if (zeros && zeros->type == ORTC_UINT8) w->zero_codes = zeros->data;
+  else if (zeros) TRY(as_f32(k, zeros, &w->zeros));
+  return groups ? nbits_check_groups(p, groups) : OK;
 }
 
 static status nbits_run(kernel_ctx *k) {
@@ -81,11 +49,9 @@ static status nbits_run(kernel_ctx *k) {
   const tensor *a = k->in[0], *bias = k->in_count > 5 ? k->in[5] : NULL;
   int64_t dims[MAX_RANK];
   tensor *y;
-  TRY(read_params(k->node, &p));
+  TRY(nbits_params_read(k->node, &p));
+  TRY(nbits_check(&p, k->in_count, k->in));
   TRY(bind_weights(k, &p, &w));
-  TRY(expect_count(bias, "bias", p.n));
-  if (a->dims[a->rank - 1] != p.k)
-    return ERROR(INVALID_ARGUMENT, "the last dim of input 'A' is %lld; attribute 'K' is %lld", (long long)a->dims[a->rank - 1], (long long)p.k);
   memcpy(dims, a->dims, sizeof dims);
   dims[a->rank - 1] = p.n;
   TRY(kernel_output(k, 0, a->rank, dims, &y));

@@ -37,7 +37,9 @@ ON_GPU int offset_of(const direct_dims &d, const int (&out)[CUDA_SPATIAL], const
 }
 
 /* One item is end_width neighbouring positions of one channel of one image. */
-template <class T> __global__ void __launch_bounds__(threads_per_block, 1) direct_kernel(const T *weights, const T *x, plain_end<T, computed_t<T>> end, direct_dims d) {
+template <class T>
+__global__ void __launch_bounds__(threads_per_block, 1)
+    direct_kernel(const T *weights, const T *x, plain_end<T, computed_t<T>> end, direct_dims d) {
   using N = computed_t<T>;
   const int channels = d.groups * d.outs, taps = d.places.taps.d, pieces = (d.positions + end_width - 1) / end_width;
   const int input_step = d.transposed ? d.outs * taps : taps;
@@ -48,7 +50,8 @@ template <class T> __global__ void __launch_bounds__(threads_per_block, 1) direc
     const int group = channel / d.outs, out = channel - group * d.outs;
     const T *plane = x + image * d.x_image + static_cast<int64_t>(group) * d.ins * d.channel_step;
     /* Of a group they are [C out, C in, taps], or [C in, C out, taps]. */
-    const T *from = weights + static_cast<int64_t>(group) * d.outs * d.ins * taps + static_cast<int64_t>(out) * taps * (d.transposed ? 1 : d.ins);
+    const T *from =
+        weights + static_cast<int64_t>(group) * d.outs * d.ins * taps + static_cast<int64_t>(out) * taps * (d.transposed ? 1 : d.ins);
     int at[end_width][CUDA_SPATIAL];
     N sums[end_width] = {};
 #pragma unroll
@@ -87,7 +90,8 @@ int ortcore::conv_direct(const cuda_conv &c, const cuda_operands &o, void *strea
   return with_float(c.type, [&](auto *t) {
     using T = std::remove_pointer_t<decltype(t)>;
     auto end = end_of<T, computed_t<T>>(c.product, o);
-    direct_kernel<T><<<blocks_for(d.items), threads_per_block, 0, as_stream(stream)>>>(static_cast<const T *>(o.a), static_cast<const T *>(o.b), end, d);
+    direct_kernel<T><<<blocks_for(d.items), threads_per_block, 0, as_stream(stream)>>>(static_cast<const T *>(o.a),
+                                                                                       static_cast<const T *>(o.b), end, d);
     return static_cast<int>(cudaGetLastError());
   });
 }

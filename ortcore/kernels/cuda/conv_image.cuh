@@ -90,7 +90,8 @@ template <class T> struct turned_weights_source {
   ON_GPU void copy(const T *, int, int, void *) const {}
 };
 
-template <class T, bool TRANSPOSED, class E = T> image_source<T, TRANSPOSED, E> image_of(const cuda_conv &c, const void *x, int zero_point) {
+template <class T, bool TRANSPOSED, class E = T>
+image_source<T, TRANSPOSED, E> image_of(const cuda_conv &c, const void *x, int zero_point) {
   image_source<T, TRANSPOSED, E> s = {};
   s.data = static_cast<const T *>(x);
   s.outers = static_cast<int>(c.product.n), s.inners = static_cast<int>(c.product.k);

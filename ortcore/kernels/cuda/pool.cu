@@ -80,7 +80,8 @@ template <class T> __global__ void __launch_bounds__(threads_per_block, 1) windo
           int at_w = first[2] + kw * w.dilation[2];
           if (static_cast<unsigned>(at_w) >= static_cast<unsigned>(w.in[2])) continue;
           N value = pooled<T>::number(from[line + at_w]);
-          if (indices && (!found || value > sum || (value != value && sum == sum))) place = d.column_major ? at_d + (at_h + static_cast<int64_t>(at_w) * w.in[1]) * w.in[0] : line + at_w;
+          if (indices && (!found || value > sum || (value != value && sum == sum)))
+            place = d.column_major ? at_d + (at_h + static_cast<int64_t>(at_w) * w.in[1]) * w.in[0] : line + at_w;
           found = true;
           sum = joined(d.op, d.p, sum, value);
         }
@@ -94,7 +95,9 @@ template <class T> __global__ void __launch_bounds__(threads_per_block, 1) windo
 }
 
 /* blockDim.x threads for a plane, blockDim.y planes in a block. */
-template <class T> __global__ void __launch_bounds__(threads_per_block, 1) global_kernel(const T *x, T *y, int64_t planes, int64_t positions, cuda_pool_op op, float p) {
+template <class T>
+__global__ void __launch_bounds__(threads_per_block, 1)
+    global_kernel(const T *x, T *y, int64_t planes, int64_t positions, cuda_pool_op op, float p) {
   using N = typename pooled<T>::type;
   __shared__ N parts[most_warps];
   const int64_t turns = (planes + blockDim.y - 1) / blockDim.y;
@@ -123,10 +126,13 @@ int cuda_pool_run(const cuda_pool *p, const void *x, void *y, int64_t *indices, 
   const cuda_window &w = p->window;
   int64_t positions = cuda_window_positions(&w);
   if (positions == 0 || p->planes == 0) return cudaSuccess;
-  pool_dims d = {p->op, w, places_of(w), p->planes * positions, static_cast<int64_t>(w.in[0]) * w.in[1] * w.in[2], p->pads_count, p->column_major, p->p, lowest_of(p->type)};
+  pool_dims d = {
+      p->op,           w,    places_of(w),      p->planes * positions, static_cast<int64_t>(w.in[0]) * w.in[1] * w.in[2], p->pads_count,
+      p->column_major, p->p, lowest_of(p->type)};
   return with_pooled(p->type, [&](auto *t) {
     using T = std::remove_pointer_t<decltype(t)>;
-    window_kernel<T><<<blocks_for(d.count), threads_per_block, 0, as_stream(stream)>>>(static_cast<const T *>(x), static_cast<T *>(y), indices, d);
+    window_kernel<T>
+        <<<blocks_for(d.count), threads_per_block, 0, as_stream(stream)>>>(static_cast<const T *>(x), static_cast<T *>(y), indices, d);
     return static_cast<int>(cudaGetLastError());
   });
 }
@@ -137,8 +143,8 @@ int cuda_pool_global(const cuda_pool *p, int64_t positions, const void *x, void 
     using T = std::remove_pointer_t<decltype(t)>;
     dim3 block = block_for_rows(threads_for_row(positions, 4, threads_per_block));
     int64_t turns = (p->planes + block.y - 1) / block.y;
-    global_kernel<T><<<static_cast<unsigned>(turns < most_blocks ? turns : most_blocks), block, 0, as_stream(stream)>>>(static_cast<const T *>(x), static_cast<T *>(y),
-                                                                                                                   p->planes, positions, p->op, p->p);
+    global_kernel<T><<<static_cast<unsigned>(turns < most_blocks ? turns : most_blocks), block, 0, as_stream(stream)>>>(
+        static_cast<const T *>(x), static_cast<T *>(y), p->planes, positions, p->op, p->p);
     return static_cast<int>(cudaGetLastError());
   });
 }

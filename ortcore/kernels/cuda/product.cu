@@ -53,7 +53,8 @@ bool cuda_batch_add(cuda_batch *batch, int64_t dim, int64_t a, int64_t b, int64_
 
 int cuda_processors(void) {
   int device = 0, count = 0;
-  bool known = cudaGetDevice(&device) == cudaSuccess && cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device) == cudaSuccess;
+  bool known =
+      cudaGetDevice(&device) == cudaSuccess && cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device) == cudaSuccess;
   return known && count > 0 ? count : 64;
 }
 
@@ -68,7 +69,8 @@ void cuda_product_plan(cuda_product *p, int processors) {
     p->route = CUDA_PRODUCT_VECTOR;
     p->splits = splits_for(blocks, p->k, 256, 2 * processors);
   } else {
-    int64_t large = p->batch.count * ceil_div(p->m, 128) * ceil_div(p->n, 128), small = p->batch.count * ceil_div(p->m, 64) * ceil_div(p->n, 64);
+    int64_t large = p->batch.count * ceil_div(p->m, 128) * ceil_div(p->n, 128),
+            small = p->batch.count * ceil_div(p->m, 64) * ceil_div(p->n, 64);
     p->route = is_float(p->type) && p->m > 64 && p->n > 64 && large >= processors ? CUDA_PRODUCT_TILES_128 : CUDA_PRODUCT_TILES_64;
     p->splits = splits_for(p->route == CUDA_PRODUCT_TILES_128 ? large : small, p->k, 128, 2 * processors);
   }
@@ -92,6 +94,7 @@ int cuda_product_run(const cuda_product *p, const cuda_operands *o, void *stream
 }
 
 const char *cuda_product_route_name(const cuda_product *p) {
-  static const char *const names[2][3] = {{"vector", "tiles of 64", "tiles of 128"}, {"vector, split", "tiles of 64, split", "tiles of 128, split"}};
+  static const char *const names[2][3] = {{"vector", "tiles of 64", "tiles of 128"},
+                                          {"vector, split", "tiles of 64, split", "tiles of 128, split"}};
   return names[p->splits > 1][p->route];
 }

@@ -59,6 +59,8 @@ void cuda_product_plan(cuda_product *p, int processors);
 /* Enqueues it; returns a cudaError_t. Pointers may have any alignment that the type allows. Nothing may overlap C but the residual, which
  * may be C itself. */
 int cuda_product_run(const cuda_product *p, const cuda_operands *o, void *stream);
+/* Only the end, over sums that lie in C already, scaled: bias, residual and activation. */
+int cuda_product_finish(const cuda_product *p, const cuda_operands *o, void *stream);
 const char *cuda_product_route_name(const cuda_product *p);
 
 #ifdef __cplusplus

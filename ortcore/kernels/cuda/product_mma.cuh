@@ -10,7 +10,8 @@ namespace ortcore {
 /* Warps stand in WARP_ROWS rows; each has WARP_HEIGHT x WARP_WIDTH sums. */
 template <class T, int SIZE, int WARP_HEIGHT, int WARP_WIDTH, int STAGES, bool A_INNER, bool B_INNER> struct mma_tile {
   static constexpr int rows = SIZE, columns = SIZE, depth = 32, stages = STAGES;
-  static constexpr int warps_down = SIZE / WARP_HEIGHT, warps_across = SIZE / WARP_WIDTH, threads = warps_down * warps_across * 32, blocks = 512 / threads;
+  static constexpr int warps_down = SIZE / WARP_HEIGHT, warps_across = SIZE / WARP_WIDTH, threads = warps_down * warps_across * 32,
+                       blocks = 512 / threads;
   static constexpr bool a_inner = A_INNER, b_inner = B_INNER;
   static constexpr int high = WARP_HEIGHT / 16, wide = WARP_WIDTH / 8, passes = high, pass_rows = warps_down * 16;
 

@@ -44,7 +44,8 @@ template <class T, class E = T> struct matrix_source {
     move_element(to, there ? from + static_cast<int64_t>(outer) * outer_stride + static_cast<int64_t>(inner) * inner_stride : from, there);
   }
   ON_GPU void copy(const T *from, int outer, int inner, void *to) const {
-    int left = outer < outers && inner < inners ? (along_inner ? inners - inner : outers - outer) : 0, most = 16 / static_cast<int>(sizeof(T));
+    int left = outer < outers && inner < inners ? (along_inner ? inners - inner : outers - outer) : 0,
+        most = 16 / static_cast<int>(sizeof(T));
     if (left > 0) from += static_cast<int64_t>(outer) * outer_stride + static_cast<int64_t>(inner) * inner_stride;
     copy_16(to, from, min(left, most) * static_cast<int>(sizeof(T)));
   }

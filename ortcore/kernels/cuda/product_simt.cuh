@@ -8,7 +8,8 @@ namespace ortcore {
 
 /* A thread has SIDE x SIDE sums, in squares of 4 x 4 that lie apart, so that the threads of a warp read neighbours from shared memory. */
 template <class E, int SIZE, int SIDE> struct simt_tile {
-  static constexpr int rows = SIZE, columns = SIZE, depth = 16, stages = 2, along = SIZE / SIDE, threads = along * along, blocks = SIDE > 4 || sizeof(E) > 4 ? 1 : 2;
+  static constexpr int rows = SIZE, columns = SIZE, depth = 16, stages = 2, along = SIZE / SIDE, threads = along * along,
+                       blocks = SIDE > 4 || sizeof(E) > 4 ? 1 : 2;
   static constexpr bool a_inner = false, b_inner = false;
   static constexpr int squares = SIDE / 4, apart = along * 4, passes = squares, pass_rows = apart;
   struct alignas(sizeof(E) > 4 ? 16 : 4 * sizeof(E)) four { E at[4]; };

@@ -63,7 +63,8 @@ ON_GPU void multiply_tiles(TILE &sums, LOADER_A &a, LOADER_B &b, SHARED &s, int 
   }
 }
 
-template <class TILE, class A, class B, class END> __global__ void __launch_bounds__(TILE::threads, TILE::blocks) product_kernel(const A a, const B b, END end, const product_dims d) {
+template <class TILE, class A, class B, class END>
+__global__ void __launch_bounds__(TILE::threads, TILE::blocks) product_kernel(const A a, const B b, END end, const product_dims d) {
   using sum = typename END::sum;
   using loader_a = tile_loader<A, TILE::rows, TILE::depth, TILE::threads, TILE::a_inner>;
   using loader_b = tile_loader<B, TILE::columns, TILE::depth, TILE::threads, TILE::b_inner>;
@@ -112,7 +113,8 @@ template <class TILE, class A, class B, class END> __global__ void __launch_boun
 inline int tiles_of(int64_t extent, int size) { return static_cast<int>((extent + size - 1) / size); }
 
 /* The sums of all splits of a product, finished. */
-template <class END> __global__ void __launch_bounds__(threads_per_block) finish_kernel(END end, int m, int n, int splits, cuda_batch batch) {
+template <class END>
+__global__ void __launch_bounds__(threads_per_block) finish_kernel(END end, int m, int n, int splits, cuda_batch batch) {
   using sum = typename END::sum;
   int groups = (n + end_width - 1) / end_width;
   int64_t count = batch.count * m * groups, matrix = static_cast<int64_t>(m) * n;
@@ -135,27 +137,51 @@ template <class END> __global__ void __launch_bounds__(threads_per_block) finish
 template <class END> int finish(const cuda_product &p, const END &end, void *stream) {
   if (p.splits > 1) {
     int64_t groups = p.batch.count * p.m * ((p.n + end_width - 1) / end_width);
-    finish_kernel<END><<<blocks_for(groups), threads_per_block, 0, as_stream(stream)>>>(end, static_cast<int>(p.m), static_cast<int>(p.n), p.splits, p.batch);
+    finish_kernel<END><<<blocks_for(groups), threads_per_block, 0, as_stream(stream)>>>(end, static_cast<int>(p.m), static_cast<int>(p.n),
+                                                                                        p.splits, p.batch);
   }
   return cudaGetLastError();
 }
 
-/* Enqueues a product whose route is tiles of TILE's size. */
-template <class TILE, class A, class B, class END> int multiply(const cuda_product &p, const A &a, const B &b, const END &end, void *stream) {
+template <class TILE> product_dims dims_of(const cuda_product &p, dim3 *out_grid) {
   int depth = tiles_of(tiles_of(p.k, p.splits), TILE::depth) * TILE::depth;
-  product_dims d = {static_cast<int>(p.m), static_cast<int>(p.n), static_cast<int>(p.k), depth, tiles_of(p.m, TILE::rows), tiles_of(p.n, TILE::columns), p.batch};
-  dim3 grid(static_cast<unsigned>(d.tile_rows * static_cast<int64_t>(d.tile_columns) * p.batch.count), static_cast<unsigned>(p.splits));
+  product_dims d = {static_cast<int>(p.m),
+                    static_cast<int>(p.n),
+                    static_cast<int>(p.k),
+                    depth,
+                    tiles_of(p.m, TILE::rows),
+                    tiles_of(p.n, TILE::columns),
+                    p.batch};
+  *out_grid =
+      dim3(static_cast<unsigned>(d.tile_rows * static_cast<int64_t>(d.tile_columns) * p.batch.count), static_cast<unsigned>(p.splits));
+  return d;
+}
+
+/* Enqueues a product whose route is tiles of TILE's size. */
+template <class TILE, class A, class B, class END>
+int multiply(const cuda_product &p, const A &a, const B &b, const END &end, void *stream) {
+  dim3 grid;
+  product_dims d = dims_of<TILE>(p, &grid);
   product_kernel<TILE, A, B, END><<<grid, TILE::threads, 0, as_stream(stream)>>>(a, b, end, d);
   return finish(p, end, stream);
 }
 
 /* One side as it lies in memory. 16 bytes are moved at a time where every step between matrices, rows or columns is a multiple of them. */
-template <class T, class E = T> matrix_source<T, E> matrix_of(const void *data, int64_t outers, int64_t inners, int64_t outer, int64_t inner, int batch_rank, const int64_t *steps) {
+template <class T, class E = T>
+matrix_source<T, E> matrix_of(const void *data, int64_t outers, int64_t inners, int64_t outer, int64_t inner, int batch_rank,
+                              const int64_t *steps) {
   constexpr int per_copy = 16 / sizeof(T);
   bool along_inner = inner == 1 && (outer != 1 || inners > outers);
-  bool regular = std::is_same<T, E>::value && aligned16(data) && (along_inner ? inner : outer) == 1 && (along_inner ? outer : inner) % per_copy == 0;
+  bool regular =
+      std::is_same<T, E>::value && aligned16(data) && (along_inner ? inner : outer) == 1 && (along_inner ? outer : inner) % per_copy == 0;
   for (int d = 0; d < batch_rank; ++d) regular = regular && steps[d] % per_copy == 0;
-  return {static_cast<const T *>(data), static_cast<int>(outers), static_cast<int>(inners), static_cast<int>(outer), static_cast<int>(inner), regular, along_inner};
+  return {static_cast<const T *>(data),
+          static_cast<int>(outers),
+          static_cast<int>(inners),
+          static_cast<int>(outer),
+          static_cast<int>(inner),
+          regular,
+          along_inner};
 }
 
 template <class T, class E = T> matrix_source<T, E> left_of(const cuda_product &p, const void *a) {

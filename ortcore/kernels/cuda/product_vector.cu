@@ -19,7 +19,8 @@ template <class T, int WIDTH> struct alignas(WIDTH * sizeof(T)) run { T at[WIDTH
 template <class T, int WIDTH> ON_GPU run<T, WIDTH> read(const T *from) { return *reinterpret_cast<const run<T, WIDTH> *>(from); }
 
 /* Sums of `count` <= end_width columns of a row, to C or to where parts are collected. */
-template <class END> ON_GPU void deliver(const END &end, const vector_dims &d, int64_t index, int row, int column, const float *x, int count) {
+template <class END>
+ON_GPU void deliver(const END &end, const vector_dims &d, int64_t index, int row, int column, const float *x, int count) {
   if (end.partial) {
     float *to = end.partial + ((blockIdx.y * d.batch.count + index) * d.m + row) * d.n + column;
     for (int j = 0; j < count; ++j) to[j] = x[j];
@@ -29,7 +30,8 @@ template <class END> ON_GPU void deliver(const END &end, const vector_dims &d, i
 }
 
 /* B runs along the inner index: a warp for a column. */
-template <class T, int WIDTH> __global__ void __launch_bounds__(threads_per_block) column_kernel(const T *a, const T *b, plain_end<T, float> end, vector_dims d) {
+template <class T, int WIDTH>
+__global__ void __launch_bounds__(threads_per_block) column_kernel(const T *a, const T *b, plain_end<T, float> end, vector_dims d) {
   const int lane = threadIdx.x % warp, column = static_cast<int>(blockIdx.x % d.blocks) * warps + threadIdx.x / warp;
   const int64_t index = blockIdx.x / d.blocks;
   const batch_place place = place_of(d.batch, index);
@@ -60,10 +62,12 @@ template <class T, int WIDTH> __global__ void __launch_bounds__(threads_per_bloc
 }
 
 /* B runs along the columns: a block has 32 * WIDTH of them, its warps take turns along the inner index. */
-template <class T, int WIDTH> __global__ void __launch_bounds__(threads_per_block) row_kernel(const T *a, const T *b, plain_end<T, float> end, vector_dims d) {
+template <class T, int WIDTH>
+__global__ void __launch_bounds__(threads_per_block) row_kernel(const T *a, const T *b, plain_end<T, float> end, vector_dims d) {
   constexpr int columns = warp * WIDTH;
   __shared__ float parts[warps][most_rows][columns];
-  const int lane = threadIdx.x % warp, own_warp = threadIdx.x / warp, first = static_cast<int>(blockIdx.x % d.blocks) * columns, column = first + lane * WIDTH;
+  const int lane = threadIdx.x % warp, own_warp = threadIdx.x / warp, first = static_cast<int>(blockIdx.x % d.blocks) * columns,
+            column = first + lane * WIDTH;
   const int64_t index = blockIdx.x / d.blocks;
   const batch_place place = place_of(d.batch, index);
   a += place.a;
@@ -112,12 +116,12 @@ template <class T> int launch(const cuda_product &p, const cuda_operands &o, voi
   const T *a = static_cast<const T *>(o.a), *b = static_cast<const T *>(o.b);
   bool by_column = p.b_inner == 1 && p.b_column != 1;
   int depth = tiles_of(tiles_of(p.k, p.splits), width) * width;
-  vector_dims d = {static_cast<int>(p.m), static_cast<int>(p.n), static_cast<int>(p.k), depth, static_cast<int>(p.a_row), static_cast<int>(p.a_inner),
-                   static_cast<int>(p.b_inner), static_cast<int>(p.b_column), 0, p.batch};
+  vector_dims d = {static_cast<int>(p.m),       static_cast<int>(p.n),       static_cast<int>(p.k),        depth, static_cast<int>(p.a_row),
+                   static_cast<int>(p.a_inner), static_cast<int>(p.b_inner), static_cast<int>(p.b_column), 0,     p.batch};
   bool wide = reinterpret_cast<uintptr_t>(b) % bytes == 0 && steps_fit(p.batch, p.batch.b, width);
   if (by_column) {
-    wide = wide && p.b_column % width == 0 && p.k % width == 0 && p.a_inner == 1 && p.a_row % width == 0 && reinterpret_cast<uintptr_t>(a) % bytes == 0 &&
-           steps_fit(p.batch, p.batch.a, width);
+    wide = wide && p.b_column % width == 0 && p.k % width == 0 && p.a_inner == 1 && p.a_row % width == 0 &&
+           reinterpret_cast<uintptr_t>(a) % bytes == 0 && steps_fit(p.batch, p.batch.a, width);
     d.blocks = tiles_of(p.n, warps);
   } else {
     wide = wide && p.b_column == 1 && p.b_inner % width == 0 && p.n % width == 0;

@@ -1,13 +1,15 @@
 /* Convolutions on a GPU: Conv and ConvTranspose, and Conv with what follows it fused. */
+#include <ortcore/base/log.h>
 #include <ortcore/base/mem.h>
 #include <ortcore/kernels/cuda/conv.h>
 #include <ortcore/ops/conv.h>
+#include <ortcore/provider/cuda/dnn.h>
 #include <ortcore/provider/cuda/images.h>
 #include <string.h>
 
 typedef struct conv_kind { bool transposed, fused; } conv_kind;
 typedef struct conv_params { const conv_kind *kind; bool channels_last; activation act; } conv_params;
-typedef struct conv_spec { cuda_conv conv; } conv_spec;
+typedef struct conv_spec { cuda_conv conv; dnn_plan *library; } conv_spec;   /* library NULL: our own kernels */
 
 static status conv_prepare(prepare_ctx *c, void **out_params) {
   conv_params *p = ZONE_NEW(c->memory, conv_params);
@@ -30,10 +32,12 @@ static const tensor *at(const tensor *const *in, int32_t count, int32_t i) { ret
 
 /* All counts of one image and of the weights are int32 in the kernels. */
 static status check_size(const conv_shape *s) {
-  double image = (double)s->ins * (double)s->groups * (double)window_in(&s->w), result = (double)s->outs * (double)s->groups * (double)window_out(&s->w);
+  double image = (double)s->ins * (double)s->groups * (double)window_in(&s->w),
+         result = (double)s->outs * (double)s->groups * (double)window_out(&s->w);
   double depth = (double)s->ins * (double)window_taps(&s->w), columns = (double)s->images * (double)window_out(&s->w);
   if (image <= INT32_MAX && result <= INT32_MAX && depth * (double)s->outs <= INT32_MAX && columns <= INT32_MAX) return OK;
-  return ERROR(NOT_IMPLEMENTED, "an image of %.0f elements gives one of %.0f, %.0f positions in all; on a GPU each is below 2^31", image, result, columns);
+  return ERROR(NOT_IMPLEMENTED, "an image of %.0f elements gives one of %.0f, %.0f positions in all; on a GPU each is below 2^31", image,
+               result, columns);
 }
 
 static status conv_specialise(specialise_ctx *c, void **out_spec) {
@@ -46,17 +50,33 @@ static status conv_specialise(specialise_ctx *c, void **out_spec) {
   if (y && y->rank >= 0) TRY(conv_check_residual(at(c->in, c->in_count, 3), y->rank, y->dims));
   conv_spec *spec = MEM_NEW(conv_spec);
   if (!spec) return status_out_of_memory();
-  spec->conv = (cuda_conv){.type = x.type, .transposed = p->kind->transposed, .images = s.images, .groups = s.groups, .ins = s.ins, .outs = s.outs,
-                           .x = images_steps(x.order, x.dims[1], s.w.in), .y = images_steps(x.order, s.out_dims[1], s.w.out), .act = p->act};
+  spec->conv = (cuda_conv){.type = x.type,
+                           .transposed = p->kind->transposed,
+                           .images = s.images,
+                           .groups = s.groups,
+                           .ins = s.ins,
+                           .outs = s.outs,
+                           .x = images_steps(x.order, x.dims[1], s.w.in),
+                           .y = images_steps(x.order, s.out_dims[1], s.w.out),
+                           .act = p->act};
   status failure = images_window(&s.w, &spec->conv.window);
+  if (!failure) {
+    cuda_conv_plan(&spec->conv, cuda_processors());
+    failure = dnn_plan_create(&spec->conv, at(c->in, c->in_count, 2) != NULL, at(c->in, c->in_count, 3) != NULL, c->cuda, &spec->library);
+  }
   if (failure) {
     mem_free(spec);
     return failure;
   }
-  cuda_conv_plan(&spec->conv, cuda_processors());
-  c->scratch_bytes = spec->conv.product.scratch_bytes;
+  LOG(VERBOSE, "node '%s' (%s): convolution by %s", c->node->name, c->node->op_type, spec->library ? "cuDNN" : cuda_conv_route_name(&spec->conv));
+  c->scratch_bytes = spec->library ? dnn_scratch_bytes(spec->library) : spec->conv.product.scratch_bytes;
   *out_spec = spec;
   return OK;
+}
+
+static void conv_dispose_spec(void *spec) {
+  dnn_plan_release(((conv_spec *)spec)->library);
+  mem_free(spec);
 }
 
 static status conv_launch(kernel_ctx *k, stream *s) {
@@ -65,14 +85,19 @@ static status conv_launch(kernel_ctx *k, stream *s) {
   tensor *y;
   TRY(kernel_output_inferred(k, 0, &y));
   if (!y) return OK;
-  cuda_operands o = {.a = k->in[1]->data, .b = k->in[0]->data, .bias = bias ? bias->data : NULL, .residual = residual ? residual->data : NULL,
+  cuda_operands o = {.a = k->in[1]->data,
+                     .b = k->in[0]->data,
+                     .bias = bias ? bias->data : NULL,
+                     .residual = residual ? residual->data : NULL,
                      .c = y->data, .scratch = k->scratch};
+  if (y->count == 0) return OK;
+  if (spec->library) return dnn_run(spec->library, &spec->conv, &o, s);
   return cuda_launched(cuda_conv_run(&spec->conv, &o, cuda_raw(s)));
 }
 
 static const conv_kind sliding = {false, false}, fused = {false, true}, transposed = {true, false};
 
-#define CONV_FUNCTIONS .types = TS_FLOAT, .prepare = conv_prepare, .specialise = conv_specialise, .dispose_spec = mem_free, .launch = conv_launch
+#define CONV_FUNCTIONS .types = TS_FLOAT, .prepare = conv_prepare, .specialise = conv_specialise, .dispose_spec = conv_dispose_spec, .launch = conv_launch
 
 KERNEL_FAMILY(conv) = {
   {.op = "Conv", .since = 1, CONV_FUNCTIONS, .data = &sliding},

@@ -1,11 +1,14 @@
 /* Matrix products of one element type on a GPU: MatMul, Gemm, and their fused forms. */
+#include <ortcore/base/log.h>
 #include <ortcore/base/mem.h>
 #include <ortcore/ops/matmul_shape.h>
 #include <ortcore/ops/params/matmul.h>
+#include <ortcore/provider/cuda/blas.h>
 #include <ortcore/provider/cuda/product.h>
 #include <string.h>
 
 typedef struct matmul_params { const matmul_kind *kind; matmul_attrs attrs; } matmul_params;
+typedef struct matmul_spec { cuda_product product; blas_plan *library; } matmul_spec;   /* library NULL: our own kernels */
 
 static status matmul_prepare(prepare_ctx *c, void **out_params) {
   matmul_params *p = ZONE_NEW(c->memory, matmul_params);
@@ -47,12 +50,24 @@ static status matmul_specialise(specialise_ctx *c, void **out_spec) {
   if (bias) TRY(matmul_bias_strides(bias, &shape, &product.end.bias_row, &product.end.bias_column));
   if (p->kind->residual) TRY(matmul_check_residual(at(c->in, c->in_count, 3), &shape));
   cuda_product_plan(&product, cuda_processors());
-  cuda_product *spec = mem_alloc(sizeof *spec);
-  if (!spec) return status_out_of_memory();
-  *spec = product;
+  blas_plan *library;
+  TRY(blas_plan_create(&product, bias != NULL, at(c->in, c->in_count, 3) != NULL, c->cuda, &library));
+  matmul_spec *spec = mem_alloc(sizeof *spec);
+  if (!spec) {
+    blas_plan_release(library);
+    return status_out_of_memory();
+  }
+  *spec = (matmul_spec){product, library};
+  LOG(VERBOSE, "node '%s' (%s): product by %s", c->node->name, c->node->op_type, library ? "cuBLASLt" : cuda_product_route_name(&product));
   c->scratch_bytes = product.scratch_bytes;
+  if (library && blas_scratch_bytes(library) > c->scratch_bytes) c->scratch_bytes = blas_scratch_bytes(library);
   *out_spec = spec;
   return OK;
+}
+
+static void matmul_dispose_spec(void *spec) {
+  blas_plan_release(((matmul_spec *)spec)->library);
+  mem_free(spec);
 }
 
 static status matmul_launch(kernel_ctx *k, stream *s) {
@@ -60,13 +75,19 @@ static status matmul_launch(kernel_ctx *k, stream *s) {
   tensor *y;
   TRY(kernel_output_inferred(k, 0, &y));
   if (!y) return OK;
-  cuda_operands o = {.a = k->in[0]->data, .b = k->in[1]->data, .bias = bias ? bias->data : NULL, .residual = residual ? residual->data : NULL,
-                     .c = y->data, .scratch = k->scratch};
-  return cuda_launched(cuda_product_run(k->spec, &o, cuda_raw(s)));
+  cuda_operands o = {.a = k->in[0]->data,
+                     .b = k->in[1]->data,
+                     .bias = bias ? bias->data : NULL,
+                     .residual = residual ? residual->data : NULL,
+                     .c = y->data,
+                     .scratch = k->scratch};
+  const matmul_spec *spec = k->spec;
+  if (spec->library && blas_takes(&o)) return blas_run(spec->library, &spec->product, &o, cuda_raw(s));
+  return cuda_launched(cuda_product_run(&spec->product, &o, cuda_raw(s)));
 }
 
 #define CUDA_PRODUCTS (TS_FLOAT | TS(INT32) | TS(INT64) | TS(UINT32) | TS(UINT64))
-#define MATMUL_FUNCTIONS .prepare = matmul_prepare, .specialise = matmul_specialise, .dispose_spec = mem_free, .launch = matmul_launch
+#define MATMUL_FUNCTIONS .prepare = matmul_prepare, .specialise = matmul_specialise, .dispose_spec = matmul_dispose_spec, .launch = matmul_launch
 
 KERNEL_FAMILY(matmul) = {
   {.op = "MatMul", .since = 1, .types = CUDA_PRODUCTS, MATMUL_FUNCTIONS, .data = &matmul_plain},

@@ -11,8 +11,13 @@ static status pool_prepare(prepare_ctx *c, void **out_params) {
   cuda_pool *p = ZONE_NEW(c->memory, cuda_pool);
   if (!p) return status_out_of_memory();
   const pool_kind *kind = c->data;
-  *p = (cuda_pool){.op = kind->op, .type = c->in[0]->type, .pads_count = attr_int_or(c->node, "count_include_pad", 0) != 0,
-                   .column_major = attr_int_or(c->node, "storage_order", 0) != 0, .p = !power ? 2 : power->kind == ATTR_FLOAT ? power->f : (float)power->i};
+  *p = (cuda_pool){.op = kind->op,
+                   .type = c->in[0]->type,
+                   .pads_count = attr_int_or(c->node, "count_include_pad", 0) != 0,
+                   .column_major = attr_int_or(c->node, "storage_order", 0) != 0,
+                   .p = !power                      ? 2
+                        : power->kind == ATTR_FLOAT ? power->f
+                                                    : (float)power->i};
   if (kind->op == CUDA_POOL_LP && !(p->p > 0)) return ERROR(INVALID_ARGUMENT, "attribute 'p' must be positive");
   *out_params = p;
   return OK;
