@@ -10,7 +10,8 @@
   X(DIVISION, "an integer is divided by zero") \
   X(LENGTH, "a length is negative or longer than its axis") \
   X(IMAGE, "'batch_indices' names an image that 'X' does not have") \
-  X(SAMPLES, "a region takes more samples than a cell may have: set sampling_ratio, or see that spatial_scale fits")
+  X(SAMPLES, "a region takes more samples than a cell may have: set sampling_ratio, or see that spatial_scale fits") \
+  X(POSITION, "a position id is negative, or there is no row for it in the cosine and sine caches")
 
 enum gpu_fault {
   GPU_FAULT_NONE,

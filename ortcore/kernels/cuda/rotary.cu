@@ -22,7 +22,7 @@ template <class T> __global__ void __launch_bounds__(threads_per_block) rotary_k
     }
     int64_t row = !r.ids ? place : r.ids_are_offset ? r.ids[0] + step : r.ids[place];
     if (row < 0 || row >= r.rows) {
-      *r.fault = GPU_FAULT_INDEX;
+      *r.fault = GPU_FAULT_POSITION;
       row = 0;
     }
     float cosine = load(static_cast<const T *>(r.cosine)[row * r.half + lane]), sine = load(static_cast<const T *>(r.sine)[row * r.half + lane]);

@@ -14,7 +14,7 @@ typedef struct cuda_rotary {
   const void *x, *cosine, *sine;                           /* caches: rows of `half` numbers */
   void *y;
   const int64_t *ids;                                      /* rows of the caches by place; NULL: the caches have a row for each place */
-  int64_t *fault;                                          /* gets GPU_FAULT_INDEX where ids name a row that is not there */
+  int64_t *fault;                                          /* gets GPU_FAULT_POSITION where ids name a row that is not there */
   bool ids_are_offset, interleaved;                        /* offset: ids[0] + step */
   int64_t batch, heads, steps, size, half, rows;           /* rows: of the caches */
   int64_t batch_stride, head_stride, step_stride;

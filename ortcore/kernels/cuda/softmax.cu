@@ -56,7 +56,7 @@ template <class T> ON_GPU void widen_pack(const pack<T> &from, computed_t<T> (&t
 
 /* Lines that lie in one piece: blockDim.x threads for each, blockDim.y lines a block. The first `packs` packs of a line are moved whole. */
 template <template <class> class LINE, class T>
-__global__ void __launch_bounds__(most_threads) rows_kernel(const T *x, T *y, int64_t rows, int64_t n, int64_t packs, bool variant) {
+__global__ void __launch_bounds__(most_threads, 1) rows_kernel(const T *x, T *y, int64_t rows, int64_t n, int64_t packs, bool variant) {
   using C = computed_t<T>;
   constexpr int size = pack<T>::size;
   __shared__ alignas(16) unsigned char memory[most_warps * sizeof(LINE<C>)];
@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(most_threads) rows_kernel(const T *x, T *y, in
 
 /* Lines side by side: columns_at_once of them a block, each read by blockDim.y threads. */
 template <template <class> class LINE, class T>
-__global__ void __launch_bounds__(most_threads) columns_kernel(const T *x, T *y, int64_t lines, int64_t n, int64_t inner, bool variant) {
+__global__ void __launch_bounds__(most_threads, 1) columns_kernel(const T *x, T *y, int64_t lines, int64_t n, int64_t inner, bool variant) {
   using C = computed_t<T>;
   __shared__ alignas(16) unsigned char memory[most_threads * sizeof(LINE<C>)];
   LINE<C> *shared = reinterpret_cast<LINE<C> *>(memory);
@@ -121,7 +121,7 @@ template <class C> struct largest {
   }
 };
 
-template <class T> __global__ void __launch_bounds__(most_threads) hard_kernel(const T *x, T *y, int64_t lines, int64_t n, int64_t inner) {
+template <class T> __global__ void __launch_bounds__(most_threads, 1) hard_kernel(const T *x, T *y, int64_t lines, int64_t n, int64_t inner) {
   using C = computed_t<T>;
   __shared__ alignas(16) unsigned char memory[most_warps * sizeof(largest<C>)];
   auto join = [](const largest<C> &a, const largest<C> &b) { return largest<C>::join(a, b); };

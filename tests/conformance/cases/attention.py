@@ -106,6 +106,13 @@ CASES = [
     attention_case(dtype=f16, outputs=3, **FLAT),
     attention_case(q=(2, 6, 4, 8), k=(2, 2, 6, 8), v=(2, 2, 6, 8), is_causal=1),
     attention_case(scale=0.25),
+    # Longer than a tile of any kernel: queries, keys, and windows that leave tiles out.
+    *[attention_case(dtype=t, q=(1, 2, 70, 32), k=(1, 1, 130, 32), v=(1, 1, 130, 32), **how) for t in (f32, f16, bf16)
+      for how in ({}, {"is_causal": 1}, {"left_window_size": 20, "right_window_size": 5}, {"mask": data((1, 2, 70, 130), boolean, seed=6), "softcap": 2.0})],
+    *[attention_case(dtype=t, q=(1, 2, 9, size), k=(1, 2, 40, size), v=(1, 2, 40, size)) for t in (f32, f16) for size in (20, 100, 200)],
+    # One query after many keys, whose heads share them.
+    *[attention_case(dtype=t, q=(2, 4, 1, 64), k=(2, 2, 1, 64), v=(2, 2, 1, 64), past=600, outputs=3, is_causal=1) for t in (f32, f16, bf16)],
+    attention_case(dtype=f16, q=(2, 3, 256), k=(2, 40, 128), v=(2, 40, 128), mask=data((2, 1, 1, 40), f16, -4, 0, seed=7), q_num_heads=4, kv_num_heads=2),
     attention_case(mask=BOOL_MASK),
     attention_case(mask=HIDDEN, outputs=4, qk_matmul_output_mode=3),
     attention_case(mask=data((3, 4, 6), f32), is_causal=1),

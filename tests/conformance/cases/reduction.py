@@ -94,6 +94,22 @@ CASES = [
         )
         for since, t in ((9, np.float32), (15, np.float32), (15, np.float64), (15, np.float16))
     ],
+    # Longer than a kernel holds, of lengths that vectors do not divide, and shapes that are reduced in several steps.
+    *[case(op, 18, [sample(op, (2, 9000), t), ints(1)], lambda x, a, f=f: f(x, axis=1, keepdims=True), rtol=1e-2 if t == np.float16 else 1e-4, id=f"long rows {np.dtype(t).name}")
+      for op, f in SUMS.items() if op not in ("ReduceProd", "ReduceSum") for t in (np.float32,) + (() if op in ("ReduceL1", "ReduceSumSquare", "ReduceLogSum") else (np.float16,))],
+    case("ReduceSum", 13, [data((70, 3, 500)), ints(0, 2)], lambda x, a: x.sum((0, 2), keepdims=True), rtol=1e-4, atol=1e-2, id="in steps"),
+    case("ReduceMax", 18, [data((5, 4, 3, 2, 7)), ints(1, 3)], lambda x, a: x.max((1, 3)), attrs={"keepdims": 0}, id="in steps"),
+    case("ReduceMean", 18, [data((3000, 5)), ints(0)], lambda x, a: x.mean(0, keepdims=True), rtol=1e-4, atol=1e-5, id="long columns"),
+    case("ReduceMax", 18, [np.array([[1, np.nan, 2], [-np.inf, -np.inf, -np.inf]], np.float32), ints(1)], np.array([[np.nan], [-np.inf]], np.float32), id="NaN", peer="passes NaN over"),
+    case("ReduceLogSumExp", 18, [np.array([[1, np.nan], [-np.inf, -np.inf], [np.inf, 1]], np.float32), ints(1)],
+         np.array([[np.nan], [-np.inf], [np.inf]], np.float32), id="not finite", peer="gives NaN for infinities"),
+    case("ReduceSum", 13, [np.zeros((2, 0, 3), np.float32), ints(1)], np.zeros((2, 1, 3), np.float32), id="of nothing"),
+    case("ArgMax", 13, [data((2, 5000), np.int32, 0, 1000)], lambda x: x.argmax(1), attrs={"axis": 1, "keepdims": 0}, id="long rows"),
+    case("Softmax", 13, [data((2, 70001))], softmax, rtol=1e-4, atol=1e-9, id="a very long row"),
+    case("Softmax", 13, [data((5, 300, 3), np.float16)], lambda x: softmax(x, 1), attrs={"axis": 1}, rtol=1e-2, atol=1e-5, id="long columns"),
+    case("LayerNormalization", 17, [data((2, 20000)), data((20000,)), data((20000,))], lambda x, s, b: layer_norm(x, s, b), rtol=1e-3, atol=1e-4, id="long rows"),
+    case("LayerNormalization", 17, [data((5, 37)), data((37,)), data((37,))], lambda x, s, b: layer_norm(x, s, b), rtol=1e-4, atol=1e-5, id="odd rows"),
+    case("GroupNormalization", 21, [data((2, 4, 7, 7)), data((4,)), data((4,))], lambda x, s, b: group_norm(x, s, b, 2), attrs={"num_groups": 2}, rtol=1e-4, atol=1e-5, id="odd images"),
     case("GroupNormalization", 21, [data((2, 4, 3)), data((4,)), data((4,))], lambda x, s, b: group_norm(x, s, b, 2), attrs={"num_groups": 2}, rtol=1e-4, atol=1e-5),
     case("CumSum", 14, [data((2, 3, 4)), np.array(1)], lambda x, a: x.cumsum(1), rtol=1e-6, atol=1e-6),
     case("CumSum", 14, [np.arange(5), np.array(0)], np.array([10, 10, 9, 7, 4]), attrs={"reverse": 1}, id="reverse"),
