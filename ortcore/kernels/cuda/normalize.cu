@@ -30,7 +30,7 @@ template <class C> struct channel_line {
 };
 
 /* Where all of a pack is in one channel, a pack at a time; else element by element. */
-template <class T, int WIDTH> __global__ void __launch_bounds__(threads_per_block) batchnorm_kernel(cuda_batchnorm b) {
+template <class T, int WIDTH> __global__ void __launch_bounds__(threads_per_block, 1) batchnorm_kernel(cuda_batchnorm b) {
   struct alignas(WIDTH * sizeof(T)) chunk { T at[WIDTH]; };
   using C = computed_t<T>;
   const chunk *x = static_cast<const chunk *>(b.x);
@@ -44,7 +44,7 @@ template <class T, int WIDTH> __global__ void __launch_bounds__(threads_per_bloc
   }
 }
 
-template <class T> __global__ void __launch_bounds__(threads_per_block) lrn_kernel(cuda_lrn l) {
+template <class T> __global__ void __launch_bounds__(threads_per_block, 1) lrn_kernel(cuda_lrn l) {
   using C = computed_t<T>;
   const T *x = static_cast<const T *>(l.x);
   T *y = static_cast<T *>(l.y);
