@@ -16,8 +16,10 @@ static status sample_launch(kernel_ctx *k, stream *s) {
                  dims_format(a, sizeof a, grid->rank, grid->dims), dims_format(b, sizeof b, x->rank, x->dims), axes);
   cuda_grid_sample g = {.how = *(const sample_params *)k->params, .type = x->type, .grid_type = grid->type, .axes = axes, .batch = x->dims[0],
                         .channels = x->dims[1], .places = dims_product(grid->dims, 1, grid->rank - 1)};
+  int64_t dims[MAX_RANK] = {x->dims[0], x->dims[1]};
+  for (int d = 0; d < axes; ++d) dims[2 + d] = grid->dims[1 + d];
   tensor *y;
-  TRY(kernel_output_inferred(k, 0, &y));
+  TRY(kernel_output(k, 0, x->rank, dims, &y));
   if (!y || y->count == 0) return OK;
   for (int d = 0; d < axes; ++d) {
     g.dims[d] = x->dims[2 + d];

@@ -96,6 +96,8 @@ CASES = [
     *[row(kind, 22, [X.astype(f16), *weights(kind, 1, 4, 6, f16)], id="float16", rtol=5e-3, atol=5e-3) for kind in GATES],
     *[row(kind, 14, [X, *weights(kind, 1, 4, 6)], attrs={"clip": 0.3}, clip=0.3, id="clip") for kind in GATES],
     *[row(kind, 14, [X.transpose(1, 0, 2), *weights(kind, 2, 4, 6)], (False, True), {**BOTH, "layout": 1}, id="batch first", wrap=batch_first) for kind in GATES],
+    *[row(kind, 14, [data((3, 9, 4)), *[w / 8 for w in weights(kind, 2, 4, n)], np.array([3, 1, 2, 0, 3, 3, 2, 1, 3], i32)], (False, True), BOTH, id="wide")
+      for kind, n in (("RNN", 270), ("GRU", 160), ("LSTM", 140))],
     row("GRU", 14, [X, *weights("GRU", 1, 4, 6)], attrs={"linear_before_reset": 1}, linear_before_reset=1, id="linear before reset"),
     row("RNN", 14, [X, *weights("RNN", 1, 4, 6)], attrs={"activations": ["LeakyRelu"], "activation_alpha": [0.2]}, activations=(lambda v: np.where(v < 0, 0.2 * v, v),), id="LeakyRelu"),
     row("LSTM", 14, [X, *weights("LSTM", 1, 4, 6), None, data((1, 3, 6), f32, -1, 1, 5), data((1, 3, 6), f32, -1, 1, 6), data((1, 18), f32, -1, 1, 7)], id="peepholes"),

@@ -42,6 +42,18 @@ def group_norm(x, scale, bias, groups):
     return normal.reshape(x.shape) * scale.reshape(shape) + bias.reshape(shape)
 
 
+
+def sums(reverse, exclusive):
+    """Along axis 1, in the order of the walk."""
+
+    def run(x, axis):
+        x = x[:, ::-1] if reverse else x
+        y = x.cumsum(1) - x if exclusive else x.cumsum(1)
+        return y[:, ::-1] if reverse else y
+
+    return run
+
+
 CASES = [
     *[
         case(op, since, [sample(op, (3, 4, 5))], lambda x, f=f: f(x, axis=(0, 2), keepdims=True), attrs={"axes": [0, 2]}, rtol=2e-5, id=f"axes attribute {since}")
@@ -114,5 +126,7 @@ CASES = [
     case("CumSum", 14, [data((2, 3, 4)), np.array(1)], lambda x, a: x.cumsum(1), rtol=1e-6, atol=1e-6),
     case("CumSum", 14, [np.arange(5), np.array(0)], np.array([10, 10, 9, 7, 4]), attrs={"reverse": 1}, id="reverse"),
     case("CumSum", 14, [np.arange(5), np.array(0)], np.array([0, 0, 1, 3, 6]), attrs={"exclusive": 1}, id="exclusive"),
+    *[case("CumSum", 14, [data((3, 3000), np.int64), np.array(1)], sums(reverse, exclusive), attrs={"reverse": reverse, "exclusive": exclusive},
+           id=f"long, reverse {reverse}, exclusive {exclusive}") for reverse in (0, 1) for exclusive in (0, 1)],
     case("CumProd", 26, [np.arange(1, 5), np.array(0)], np.array([1, 2, 6, 24])),
 ]

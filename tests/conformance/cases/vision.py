@@ -53,6 +53,7 @@ SUPPRESSION = [
     case("NonMaxSuppression", 11, [ROW, SCORES, ints(-1), HALF], nms, id="fewer than none"),
     case("NonMaxSuppression", 11, [MANY, MARKS, ints(7), np.float32(0.3), np.float32(0.2)], nms, id="batches and classes"),
     case("NonMaxSuppression", 11, [MANY, MARKS, ints(100), np.float32(0.3)], lambda *x: nms(*x, centred=1), attrs={"center_point_box": 1}, id="by centres"),
+    case("NonMaxSuppression", 11, [data((1, 600, 4), f32, 0, 4, 1), data((1, 2, 600), f32, 0, 1, 1), ints(600), np.float32(0.3), np.float32(0.1)], nms, id="many boxes"),
     case("NonMaxSuppression", 11, [ROW[:, :0], SCORES[..., :0], ints(3), HALF, NONE], nms, id="no boxes"),
     case("NonMaxSuppression", 11, [ROW, SCORES[..., :4], ints(3)], error="'boxes' has shape .* and 'scores' ", output_types=[INT64]),
     case("NonMaxSuppression", 11, [ROW, SCORES, ints(3), np.float32(1.5)], error="'iou_threshold' is 1.5", output_types=[INT64]),
