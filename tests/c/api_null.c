@@ -112,6 +112,53 @@ static void test_bindings(void) {
   ortc_value_release(fixed);
 }
 
+/* Streams, devices and options of CUDA, as they answer where there is no GPU and where there is one. */
+static void test_devices(void) {
+  ortc_memory_info cpu = {.name = "Cpu"}, dml, where;
+  ortc_stream *s = NULL, *other = NULL;
+  ortc_value *copy;
+  const char *key, *value;
+  CHECK_OK(ortc_memory_info_init("DML", ORTC_DEVICE_ALLOCATOR, 0, ORTC_MEM_DEFAULT, &dml));
+  CHECK_ERROR(ortc_stream_create(NULL, &s), INVALID_ARGUMENT, "'device'");
+  CHECK_ERROR(ortc_stream_create(&cpu, NULL), INVALID_ARGUMENT, "'out_stream'");
+  CHECK_ERROR(ortc_stream_create(&dml, &s), NOT_IMPLEMENTED, "'dml'");
+  CHECK_ERROR(ortc_stream_wrap(&cpu, NULL, &s), INVALID_ARGUMENT, "cpu has no streams");
+  CHECK_OK(ortc_stream_create(&cpu, &s));
+  CHECK(ortc_stream_get_handle(s) == NULL && ortc_stream_get_handle(NULL) == NULL);
+  CHECK_ERROR(ortc_stream_synchronize(NULL), INVALID_ARGUMENT, "'stream'");
+  CHECK_ERROR(ortc_stream_wait(s, NULL), INVALID_ARGUMENT, "'earlier'");
+  CHECK_ERROR(ortc_stream_wait_event(s, NULL), INVALID_ARGUMENT, "'event'");
+  CHECK_ERROR(ortc_stream_wait_event(s, &cpu), INVALID_ARGUMENT, "cpu has no events");
+  CHECK_OK(ortc_stream_create(&cpu, &other));
+  CHECK_OK(ortc_stream_wait(s, other));
+  CHECK_OK(ortc_stream_synchronize(s));
+  CHECK_OK(ortc_value_clone(x, &copy));
+  CHECK_ERROR(ortc_value_copy_on_stream(x, copy, NULL), INVALID_ARGUMENT, "'stream'");
+  CHECK_OK(ortc_value_copy_on_stream(x, copy, s));
+  ortc_value_release(copy);
+  ortc_stream_release(s);
+  ortc_stream_release(other);
+  ortc_stream_release(NULL);
+  CHECK(ortc_binding_get_stream(NULL) == NULL && ortc_binding_get_stream(binding) != NULL);
+
+  CHECK_ERROR(ortc_memory_info_of(NULL, &where), INVALID_ARGUMENT, "'data'");
+  CHECK_ERROR(ortc_memory_info_of(&cpu, &where), INVALID_ARGUMENT, "");
+  CHECK_TEXT(ortc_provider_why_not("CPUExecutionProvider"), "");
+  CHECK(*ortc_provider_why_not("NoSuchProvider") && *ortc_provider_why_not(NULL));
+  CHECK(ortc_provider_get_device_count("CPUExecutionProvider") == 1 && ortc_provider_get_device_count(NULL) == 0);
+  CHECK(ortc_provider_get_device_name("CPUExecutionProvider", 1) == NULL && ortc_provider_get_device_name(NULL, 0) == NULL);
+  CHECK_TEXT(ortc_provider_get_library("NoSuchProvider"), "");
+  CHECK(!ortc_session_get_provider_option(session, NULL, 0, &key, &value) && !ortc_session_get_provider_option(NULL, "CUDAExecutionProvider", 0, &key, &value));
+
+  ortc_session_options *o = ortc_session_options_create();
+  const char *names[] = {"device_idx"}, *values[] = {"0"};
+  CHECK_ERROR(ortc_session_options_add_provider(o, "CUDAExecutionProvider", names, values, 1), INVALID_ARGUMENT, "did you mean 'device_id'");
+  names[0] = "device_id";
+  values[0] = "-1";
+  CHECK_ERROR(ortc_session_options_add_provider(o, "CUDAExecutionProvider", names, values, 1), INVALID_ARGUMENT, "'device_id' is '-1'");
+  ortc_session_options_release(o);
+}
+
 int main(void) {
   static float data[8];
   CHECK_OK(ortc_session_create_from_file(TEST_DATA "/identity.onnx", NULL, &session));
@@ -121,6 +168,7 @@ int main(void) {
   RUN(test_sessions);
   RUN(test_runs);
   RUN(test_bindings);
+  RUN(test_devices);
   ortc_value_release(x);
   ortc_binding_release(binding);
   ortc_session_release(session);
