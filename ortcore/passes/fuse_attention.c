@@ -1,7 +1,8 @@
 /* Attention that exporters write out becomes one node, where the device has a kernel for it: softmax(scale * Q K^T + mask) V.
  *
- * The first pass makes an Attention of [batch, heads, length, size]. Where Reshape and Transpose split Q, K and V into heads before it and put
- * the heads together again behind it, the second pass lets it work on [batch, length, heads * size], and nothing is transposed any more. */
+ * The first pass makes an Attention of [batch, heads, length, size]. The second lets it join past keys and values with the new ones itself. Where
+ * Reshape and Transpose split Q, K and V into heads before it and put the heads together again behind it, the third lets it work on [batch, length,
+ * heads * size], and nothing is transposed any more. */
 #include <ortcore/passes/rewrite.h>
 #include <math.h>
 
@@ -22,6 +23,8 @@ static int32_t transposed(const rewriter *w, int32_t v, const int64_t perm[4]) {
     if (given[d] != perm[d]) return NO_VALUE;
   return n->inputs[0];
 }
+
+enum { QUERY, KEY, VALUE, MASK, PAST_KEY, PAST_VALUE, MOST_INPUTS };
 
 /* Is there a kernel for an Attention of such inputs? heads 0: of rank 4. */
 static bool on_device(const rewriter *w, int64_t opset, int32_t input_count, int32_t *inputs, int64_t q_heads, int64_t kv_heads) {
@@ -131,6 +134,33 @@ status pass_fuse_attention(rewriter *w, int32_t index) {
   return node_set_attr_float(w->g, made, "scale", (float)p.scale);
 }
 
+/* ---- Caches -------------------------------------------------------------------------------------------------------------------------------------- */
+
+/* Concat(past, new) along the length, which the attention alone reads, besides the model's user. */
+static const node *match_join(const rewriter *w, int32_t v) {
+  const node *n = rewrite_producer(w, v, "Concat");
+  if (!n || n->input_count != 2 || rewrite_fact(w, v)->rank != 4 || rewrite_fact(w, n->inputs[0])->rank != 4 || rewrite_fact(w, n->inputs[1])->rank != 4) return NULL;
+  int64_t axis = attr_int_or(n, "axis", 0);
+  return (axis == 2 || axis == -2) && w->uses[v] == 1 + w->g->values[v].is_output ? n : NULL;
+}
+
+status pass_attention_caches(rewriter *w, int32_t index) {
+  const node *n = w->g->nodes[index], *key, *value;
+  node *made;
+  if (!node_is(n, "Attention") || n->output_count != 1 || n->input_count > MASK + 1) return OK;
+  if (!(key = match_join(w, n->inputs[KEY])) || !(value = match_join(w, n->inputs[VALUE])) || key == value) return OK;
+  if (!same_dim(rewrite_fact(w, key->inputs[0])->dims[2], rewrite_fact(w, value->inputs[0])->dims[2])) return OK;
+  int32_t inputs[MOST_INPUTS] = {n->inputs[QUERY], key->inputs[1], value->inputs[1], node_input(n, MASK), key->inputs[0], value->inputs[0]};
+  int32_t joins[2] = {w->g->values[n->inputs[KEY]].producer, w->g->values[n->inputs[VALUE]].producer};
+  int32_t outputs[3] = {n->outputs[0], NO_VALUE, NO_VALUE};
+  for (int i = 0; i < 2; ++i)
+    if (w->g->values[n->inputs[KEY + i]].is_output) outputs[1 + i] = n->inputs[KEY + i];
+  /* Limits count places from the first query, which past keys would move. */
+  if (attr_int_or(n, "is_causal", 0) || attr_find(n, "left_window_size") || attr_find(n, "right_window_size") || !on_device(w, n->opset, MOST_INPUTS, inputs, 0, 0)) return OK;
+  TRY(rewrite_merge(w, index, 2, joins, "Attention", n->opset, MOST_INPUTS, inputs, 3, outputs, &made));
+  return rewrite_copy_attrs(w, n, made);
+}
+
 /* ---- Heads that need not be split ------------------------------------------------------------------------------------------------------------ */
 
 /* [batch, length, heads * size] and [batch, length, heads, size]: if one of the first two dims is the same, both are. */
@@ -148,21 +178,26 @@ static int32_t before_split(const rewriter *w, int32_t v, int64_t *out_heads) {
   return n->inputs[0];
 }
 
-/* Reshape(Transpose(Attention)) that puts heads together, of an Attention that has no other readers. */
+/* Reshape(Transpose(Attention)) that puts heads together, of an Attention whose result has no other readers. */
 status pass_join_heads(rewriter *w, int32_t index) {
   const node *n = w->g->nodes[index];
   if (!node_is(n, "Reshape") || !is_split(rewrite_fact(w, n->outputs[0]), rewrite_fact(w, n->inputs[0]))) return OK;
-  int32_t result = transposed(w, n->inputs[0], heads_first), inputs[7];
+  int32_t result = transposed(w, n->inputs[0], heads_first), inputs[MOST_INPUTS];
   const node *attention = result == NO_VALUE ? NULL : rewrite_producer(w, result, "Attention");
-  if (!attention || attention->output_count > 1 || attention->input_count > 7 || !rewrite_used_once(w, result) || !rewrite_used_once(w, n->inputs[0])) return OK;
+  if (!attention || attention->input_count > MOST_INPUTS || !rewrite_used_once(w, result) || !rewrite_used_once(w, n->inputs[0])) return OK;
   int64_t heads[3];
+  int32_t outputs[4] = {n->outputs[0], NO_VALUE, NO_VALUE, NO_VALUE}, old = w->g->values[result].producer;
   for (int32_t i = 0; i < attention->input_count; ++i) {
     inputs[i] = i < 3 ? before_split(w, attention->inputs[i], &heads[i]) : attention->inputs[i];
     if (i < 3 && inputs[i] == NO_VALUE) return OK;
   }
+  for (int32_t i = 1; i < attention->output_count; ++i) {
+    outputs[i] = attention->outputs[i];
+    if (outputs[i] != NO_VALUE && w->uses[outputs[i]] != w->g->values[outputs[i]].is_output) return OK;
+  }
   if (!on_device(w, attention->opset, attention->input_count, inputs, heads[0], heads[1])) return OK;
   node *made;
-  TRY(rewrite_replace(w, index, "Attention", "", attention->opset, attention->input_count, inputs, &made));
+  TRY(rewrite_merge(w, index, 1, &old, "Attention", attention->opset, attention->input_count, inputs, attention->output_count, outputs, &made));
   TRY(rewrite_copy_attrs(w, attention, made));
   TRY(node_set_attr_int(w->g, made, "q_num_heads", heads[0]));
   return node_set_attr_int(w->g, made, "kv_num_heads", heads[1]);

@@ -24,6 +24,7 @@ static const pass passes[] = {
   {.name = "SwishFusion", .level = 2, .visit = pass_fuse_swish},
   {.name = "HardSwishFusion", .level = 2, .visit = pass_fuse_hard_swish},
   {.name = "AttentionFusion", .level = 2, .visit = pass_fuse_attention, .scope = PASS_DEVICE_ONLY},   /* before its products take on scales and sums */
+  {.name = "AttentionCacheFusion", .level = 2, .visit = pass_attention_caches, .scope = PASS_DEVICE_ONLY},
   {.name = "AttentionHeadsFusion", .level = 2, .visit = pass_join_heads, .scope = PASS_DEVICE_ONLY},
   {.name = "MatMulTransposeFusion", .level = 2, .visit = pass_fuse_transpose},
   {.name = "MatMulScaleFusion", .level = 2, .visit = pass_fuse_scale},

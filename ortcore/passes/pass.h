@@ -57,6 +57,7 @@ status pass_fuse_gelu(struct rewriter *w, int32_t index) MUST_CHECK;
 status pass_fuse_swish(struct rewriter *w, int32_t index) MUST_CHECK;
 status pass_fuse_hard_swish(struct rewriter *w, int32_t index) MUST_CHECK;
 status pass_fuse_attention(struct rewriter *w, int32_t index) MUST_CHECK;
+status pass_attention_caches(struct rewriter *w, int32_t index) MUST_CHECK;
 status pass_join_heads(struct rewriter *w, int32_t index) MUST_CHECK;
 status pass_fuse_transpose(struct rewriter *w, int32_t index) MUST_CHECK;
 status pass_fuse_scale(struct rewriter *w, int32_t index) MUST_CHECK;

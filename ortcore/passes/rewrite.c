@@ -114,6 +114,23 @@ status rewrite_replace(rewriter *w, int32_t index, const char *op_type, const ch
   return OK;
 }
 
+status rewrite_merge(rewriter *w, int32_t index, int32_t other_count, const int32_t *others, const char *op_type, int64_t opset, int32_t input_count,
+                     const int32_t *inputs, int32_t output_count, const int32_t *outputs, node **out) {
+  graph *g = w->g;
+  node *old = g->nodes[index];
+  TRY(graph_add_node(g, op_type, "", input_count, inputs, output_count, outputs, out));
+  --g->node_count;                                           /* it takes the old one's place */
+  (*out)->name = old->name;
+  TRY(finish_new(w, *out, opset));
+  remove_node(w, index);
+  for (int32_t i = 0; i < other_count; ++i)
+    if (g->nodes[others[i]]) remove_node(w, others[i]);
+  g->nodes[index] = *out;
+  for (int32_t i = 0; i < output_count; ++i)
+    if (outputs[i] != NO_VALUE) g->values[outputs[i]].producer = index;
+  return OK;
+}
+
 status rewrite_add(rewriter *w, const char *op_type, int64_t opset, int32_t input_count, const int32_t *inputs, const fact *like, int32_t *out_value, node **out) {
   node *added;
   TRY(graph_add_value(w->g, NULL, out_value));

@@ -50,6 +50,10 @@ static inline bool facts_same_rank(const fact *a, const fact *b) { return a->ran
 bool rewrite_can_use(const char *domain, const char *op_type, int64_t opset);
 /* A new node with the outputs and the name of node `index`, which goes. Attributes are set afterwards. */
 status rewrite_replace(rewriter *w, int32_t index, const char *op_type, const char *domain, int64_t opset, int32_t input_count, const int32_t *inputs, node **out) MUST_CHECK;
+/* The same for several nodes at once: a new node in place of node `index`, with outputs that it and the nodes of `others` had, which all go. What
+ * others computed has no readers before `index`. */
+status rewrite_merge(rewriter *w, int32_t index, int32_t other_count, const int32_t *others, const char *op_type, int64_t opset, int32_t input_count,
+                     const int32_t *inputs, int32_t output_count, const int32_t *outputs, node **out) MUST_CHECK;
 /* A new node with one output, somewhere before its readers; the output has what `like` says of type and shape. */
 status rewrite_add(rewriter *w, const char *op_type, int64_t opset, int32_t input_count, const int32_t *inputs, const fact *like, int32_t *out_value, node **out) MUST_CHECK;
 /* A new constant: float elements converted to `type`, which is a float type; or int64s. */

@@ -38,28 +38,27 @@ class Exported:
     def join(self, x):
         return self.node("Reshape", self.node("Transpose", x, perm=[0, 2, 1, 3]), self.constant(np.array([0, 0, HIDDEN])))
 
-    def model(self, output, mask_shape=None):
-        inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, self.shape)]
-        if mask_shape:
-            inputs.append(helper.make_tensor_value_info("mask", TensorProto.FLOAT, mask_shape))
-        graph = helper.make_graph(self.nodes, "attention", inputs, [helper.make_tensor_value_info(output, TensorProto.FLOAT, None)],
+    def model(self, *outputs, **more):
+        inputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in {"x": self.shape, **more}.items() if shape]
+        graph = helper.make_graph(self.nodes, "attention", inputs, [helper.make_tensor_value_info(output, TensorProto.FLOAT, None) for output in outputs],
                                   [numpy_helper.from_array(w, name) for name, w in self.weights.items()])
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9).SerializeToString()
 
 
 def results_and_ops(model, feeds, **options):
     session = ort.InferenceSession(model, providers=[CUDA, CPU], **options)
-    return session.run(None, feeds)[0], [op for _, op, *_ in session._sess.nodes()]
+    return session.run(None, feeds), [node.op_type for node in session.explain()]
 
 
 def check(model, feeds, expected):
-    want = ort.InferenceSession(model, providers=[CPU]).run(None, feeds)[0]
-    got, ops = results_and_ops(model, feeds)
-    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
-    apart, _ = results_and_ops(model, feeds, disabled_optimizers=["AttentionFusion"])
-    np.testing.assert_allclose(apart, want, rtol=1e-4, atol=1e-5)
-    counted = {op: ops.count(op) for op in ("Attention", "Softmax", "Transpose")}
-    assert counted == {"Attention": 0, "Softmax": 0, "Transpose": 0} | expected, ops
+    want = ort.InferenceSession(model, providers=[CPU]).run(None, feeds)
+    _, ops = results_and_ops(model, feeds)
+    for disabled in [], ["AttentionFusion"], ["AttentionHeadsFusion"], ["AttentionCacheFusion"]:
+        results, _ = results_and_ops(model, feeds, disabled_optimizers=disabled)
+        for result, expectation in zip(results, want):
+            np.testing.assert_allclose(result, expectation, rtol=1e-4, atol=1e-5)
+    counted = {op: ops.count(op) for op in ("Attention", "Softmax", "Transpose", "Concat")}
+    assert counted == {"Attention": 0, "Softmax": 0, "Transpose": 0, "Concat": 0} | expected, ops
 
 
 def feeds(**more):
@@ -94,7 +93,7 @@ def test_a_mask_is_added(shape):
     q, k, v = (m.split(m.project("x"), perm) for perm in ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3]))
     scores = m.node("Add", "mask", m.node("Mul", m.node("MatMul", q, k), m.constant(np.float32(0.35))))
     y = m.join(m.node("MatMul", m.node("Softmax", scores, axis=3), v))
-    check(m.model(y, shape), feeds(mask=RNG.normal(0, 2, shape).astype("f")), {"Attention": 1})
+    check(m.model(y, mask=shape), feeds(mask=RNG.normal(0, 2, shape).astype("f")), {"Attention": 1})
 
 
 def test_heads_that_stay_apart():
@@ -123,4 +122,24 @@ def test_what_is_no_attention_stays(reason):
     if reason == "probabilities are read elsewhere":
         y = m.node("Add", y, m.node("ReduceSum", p, m.constant(np.array([-1]))))
     more = {"mask": RNG.normal(0, 1, mask).astype("f")} if mask else {}
-    check(m.model(y, mask), feeds(**more), {"Softmax": 1, "Transpose": 3})
+    check(m.model(y, mask=mask), feeds(**more), {"Softmax": 1, "Transpose": 3})
+
+
+PAST = 5
+
+
+@pytest.mark.parametrize("new", [1, LENGTH])
+@pytest.mark.parametrize("presents", ["outputs", "not wanted", "read elsewhere"])
+def test_past_keys_are_joined(new, presents):
+    m = Exported()
+    q, k, v = (m.split(m.project("x"), [0, 2, 1, 3]) for _ in range(3))
+    keys, values = m.node("Concat", "past_key", k, axis=2), m.node("Concat", "past_value", v, axis=-2)
+    scores = m.node("Div", m.node("MatMul", q, m.node("Transpose", keys, perm=[0, 1, 3, 2])), m.constant(np.float32(2.8)))
+    y = m.join(m.node("MatMul", m.node("Softmax", scores, axis=-1), values))
+    outputs = [y] if presents == "not wanted" else [y, keys, values]
+    if presents == "read elsewhere":
+        outputs[1:] = [m.node("Relu", keys), m.node("Relu", values)]
+    past = {name: RNG.normal(0, 1, (BATCH, HEADS, PAST, SIZE)).astype("f") for name in ("past_key", "past_value")}
+    shape = ["batch", HEADS, "past", SIZE]
+    expected = {"Attention": 1, "Concat": 2, "Transpose": 4} if presents == "read elsewhere" else {"Attention": 1}
+    check(m.model(*outputs, past_key=shape, past_value=shape), {"x": RNG.normal(0, 1, (BATCH, new, HIDDEN)).astype("f"), **past}, expected)
