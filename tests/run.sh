@@ -13,3 +13,5 @@ meson test -C build/test --print-errorlogs
 "$python" -m pytest "$@"
 # CUDA is found once a process, so what needs it has a process of its own: here on two emulated GPUs.
 ORTCORE_CUDA=emulated ORTCORE_EMULATION_DEVICES=2 "$python" -m pytest tests/python/cuda tests/conformance -k cuda
+ORTCORE_CUDA=emulated ORTCORE_TEST_PROVIDER=CUDAExecutionProvider "$python" -m pytest \
+  tests/python/test_{aliasing,binding,binding_memory,dlpack,documented_use,dtypes,errors,lifetimes,load,networks,run}.py

@@ -63,6 +63,7 @@ def test_inputs_are_read_in_place_and_anew(bound):
     assert (binding.get_outputs()[0].numpy() == 101).all() and session.stats()["total"]["bytes_copied"] == 0
 
 
+@pytest.mark.cpu_only
 @pytest.mark.parametrize("a", [np.asfortranarray(A), A.astype(">f4"), np.repeat(A, 2, axis=1)[:, ::2]], ids=["fortran", "big_endian", "strided"])
 def test_other_layouts_are_snapshots_and_counted(bound, a):
     session, binding = bound
@@ -76,6 +77,7 @@ def test_other_layouts_are_snapshots_and_counted(bound, a):
     assert binding.get_outputs()[0].numpy().tolist() in ((A + B).tolist(), (a + B).tolist())
 
 
+@pytest.mark.cpu_only
 def test_snapshot_of_a_transposed_array(bound):
     session, binding = bound
     a = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -189,6 +191,7 @@ def test_every_way_to_bind_outputs(bound):
     assert len(binding.get_outputs()) == 1
 
 
+@pytest.mark.cpu_only
 def test_results_are_written_without_a_copy(bound):
     session, binding = bound
     output = np.zeros((3, 2), np.float32)
@@ -258,6 +261,7 @@ def test_a_buffer_of_another_shape_is_refused_untouched(bound, shape):
     assert (output == -7).all()
 
 
+@pytest.mark.cpu_only
 def test_devices_that_are_not_there(bound):
     session, binding = bound
     for device in ("cuda", "gpu", "npu"):

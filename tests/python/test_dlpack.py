@@ -94,6 +94,7 @@ def test_refusals():
         OrtValue.ortvalue_from_numpy(np.array(["a"])).__dlpack__()
 
 
+@pytest.mark.cpu_only
 def test_dlpack_objects_are_bound_in_one_step(cpu_session):
     session = cpu_session(models.add())
     binding, output = session.io_binding(), np.zeros((3, 2), np.float32)

@@ -34,6 +34,7 @@ def test_text_of_a_failed_load(tmp_path):
     assert info.value.code == 3 and info.value.node == ""
 
 
+@pytest.mark.cpu_only
 def test_runs_raise_the_code_and_bindings_say_the_step(cpu_session):
     session = cpu_session(models.gather())
     feed = {"x": np.ones(2, np.float32), "i": np.array([5])}

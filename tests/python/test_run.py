@@ -170,6 +170,7 @@ def test_scalars_and_empty_tensors(session):
     assert session.run(None, {"a": A[:0], "b": B[:0]})[0].shape == (0, 2)
 
 
+@pytest.mark.cpu_only
 def test_inputs_are_not_copied(session):
     big = np.zeros((1000, 2), np.float32)
     session.run(None, {"a": big, "b": big})
@@ -320,6 +321,7 @@ def test_the_gil_is_free_while_a_model_runs():
     assert during > 2
 
 
+@pytest.mark.cpu_only
 def test_async_in_a_forked_child(session):
     run_async(session, {"a": A, "b": B})
     child = os.fork()
