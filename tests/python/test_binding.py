@@ -52,6 +52,7 @@ def test_every_way_to_bind_inputs(cpu_session):
         assert binding.get_outputs()[0].numpy().tolist() == (A + B).tolist()
 
 
+@pytest.mark.cpu_only
 def test_inputs_are_read_in_place_and_anew(bound):
     session, binding = bound
     a = A.copy()
