@@ -10,7 +10,7 @@
 
 /* ---- Run options ---------------------------------------------------------------------------------------------------------- */
 
-typedef struct run_settings { bool shrink, stage, no_wait, no_graph; } run_settings;
+typedef struct run_settings { bool shrink, shrink_device, stage, no_wait, no_graph; } run_settings;
 
 /* "cpu:0;gpu:1": every device named must be one whose arena this session has. */
 static status parse_shrinkage(const ortc_session *s, const char *text, run_settings *out) {
@@ -18,9 +18,15 @@ static status parse_shrinkage(const ortc_session *s, const char *text, run_setti
   char copy[256];
   if (strlen(text) >= sizeof copy) return ERROR(INVALID_ARGUMENT, "memory.enable_memory_arena_shrinkage is too long");
   strcpy(copy, text);
+  char gpu[32] = "";
+  if (s->lanes.device) snprintf(gpu, sizeof gpu, "gpu:%d", s->lanes.memory->info.device_id);
   for (char *rest = copy, *item; (item = strsep(&rest, ";"));) {
+    if (*gpu && !strcmp(item, gpu)) {
+      out->shrink_device = true;
+      continue;
+    }
     if (strcmp(item, "cpu:0"))
-      return ERROR(INVALID_ARGUMENT, "memory.enable_memory_arena_shrinkage names '%s', but this session has an arena on cpu:0 only; write 'cpu:0'", item);
+      return ERROR(INVALID_ARGUMENT, "memory.enable_memory_arena_shrinkage names '%s', but this session has an arena on cpu:0%s%s only", item, *gpu ? " and " : "", gpu);
     if (s->allocator->info.allocator_type != ORTC_ARENA_ALLOCATOR)
       return ERROR(INVALID_ARGUMENT, "memory.enable_memory_arena_shrinkage asks for cpu:0, but the session was made with enable_cpu_mem_arena off");
     out->shrink = true;
@@ -247,6 +253,10 @@ status session_run(ortc_session *s, const ortc_run_options *options, feed *feeds
   if (c.settings.shrink) {
     frame_pool_trim(&s->frames);
     ortc_allocator_shrink(s->allocator);
+  }
+  if (c.settings.shrink_device) {
+    if (on) ortc_allocator_shrink(on->memory);
+    lane_pool_trim(&s->lanes);
   }
   return result;
 }

@@ -61,8 +61,11 @@ static cudaError_t give_external(const gpu_allocator *a, void *data) {
 
 /* ---- The allocator ---- */
 
-/* CUDA forbids allocating while this thread captures a graph, unless it is told that the work being captured does not depend on it. */
-static cudaError_t exchange_capture_mode(enum cudaStreamCaptureMode *mode) { return cudaThreadExchangeStreamCaptureMode(mode); }
+/* CUDA forbids allocating and freeing while this thread captures a graph, unless it is told that the work being captured does not depend on
+ * it. Undone by a second call with the same `mode`. */
+static void exchange_capture_mode(enum cudaStreamCaptureMode *mode) {
+  if (cudaThreadExchangeStreamCaptureMode(mode) != cudaSuccess) (void)cudaGetLastError();
+}
 
 static status no_memory(gpu_allocator *a, size_t bytes, cudaError_t error) {
   size_t available = 0, total = 0;
@@ -114,9 +117,10 @@ static status gpu_alloc(ortc_allocator *self, size_t bytes, void **out_data) {
   status s = gpu_enter(a->owner, &token);
   if (!s) {
     enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-    cudaError_t guarded = exchange_capture_mode(&mode), error = a->take(a, bytes, &b->data);
+    exchange_capture_mode(&mode);
+    cudaError_t error = a->take(a, bytes, &b->data);
     if (error != cudaSuccess) s = no_memory(a, bytes, error);
-    if (guarded == cudaSuccess) exchange_capture_mode(&mode);
+    exchange_capture_mode(&mode);
     gpu_leave(token);
   }
   if (s) {
@@ -141,9 +145,9 @@ static void gpu_free(ortc_allocator *self, void *data) {
   status s = gpu_enter(a->owner, &token);
   if (!s) {
     enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-    cudaError_t guarded = exchange_capture_mode(&mode);
+    exchange_capture_mode(&mode);
     s = gpu_status(a->owner, a->give(a, data), "memory cannot be freed");
-    if (guarded == cudaSuccess) exchange_capture_mode(&mode);
+    exchange_capture_mode(&mode);
     gpu_leave(token);
   }
   if (s) LOG(WARNING, "%s", s->message);                   /* a device that is lost has taken its memory along */

@@ -63,3 +63,15 @@ def test_memory_is_given_back(add, two):
         add.run(None, {"a": np.ones((rows, 2), np.float32), "b": np.ones((rows, 2), np.float32)})
     assert add.trim() >= 0
     assert np.array_equal(add.run(None, {"a": two[0], "b": two[1]})[0], two[2])
+
+
+def test_memory_is_given_back_after_a_run(add, emulated):
+    options, feed = ort.RunOptions(), {"a": np.ones((50_000, 2), np.float32), "b": np.ones((50_000, 2), np.float32)}
+    add.run(None, feed)
+    before = emulated.counters()["live_bytes"]
+    options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0;gpu:0")
+    add.run(None, feed, options)
+    assert emulated.counters()["live_bytes"] < before
+    options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "gpu:5")
+    with pytest.raises(InvalidArgument, match="cpu:0 and gpu:0 only"):
+        add.run(None, feed, options)
