@@ -1,4 +1,7 @@
 #include <ortcore/kernels/cpu/trees.h>
+#include <string.h>
+
+enum { TOGETHER = 8, DEEP = 64 };                            /* trees that are walked at once, if they have that many nodes on the average */
 
 #define T float
 #define NAME(f) f##_f32

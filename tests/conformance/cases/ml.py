@@ -33,7 +33,55 @@ def softmax(x):
 W = np.arange(9, dtype=np.float32).reshape(3, 3) / 10 - 0.3
 B = np.array([0.1, -0.2, 0.3], np.float32)
 
+def forest(trees=11, features=7, depth=8):
+    """(attributes, function of x) of random trees of many sizes: deep enough on the average to be walked several at once, with some left over."""
+    random = np.random.default_rng(8)
+    nodes = {k: [] for k in ("treeids", "nodeids", "featureids", "values", "modes", "truenodeids", "falsenodeids")}
+    weights = {k: [] for k in ("treeids", "nodeids", "ids", "weights")}
+    grown = []
+
+    def grow(tree, left):
+        number = len(grown[tree])
+        grown[tree].append(None)
+        branch = left > 0 and random.random() < 0.95
+        feature, threshold, weight = int(random.integers(features)), float(np.float32(random.normal())), float(np.float32(random.normal()))
+        row = {"treeids": tree, "nodeids": number, "featureids": feature, "values": threshold, "modes": "BRANCH_LEQ" if branch else "LEAF", "truenodeids": 0,
+               "falsenodeids": 0}
+        at = len(nodes["treeids"])
+        for key, value in row.items():
+            nodes[key].append(value)
+        if branch:
+            yes, no = grow(tree, left - 1), grow(tree, left - 1)
+            nodes["truenodeids"][at], nodes["falsenodeids"][at] = yes, no
+            grown[tree][number] = (feature, threshold, yes, no)
+        else:
+            for key, value in {"treeids": tree, "nodeids": number, "ids": 0, "weights": weight}.items():
+                weights[key].append(value)
+            grown[tree][number] = weight
+        return number
+
+    for tree in range(trees):
+        grown.append([])
+        grow(tree, 0 if tree == 3 else depth + tree % 3)
+
+    def leaf(tree, x):
+        node = tree[0]
+        while isinstance(node, tuple):
+            node = tree[node[2] if x[node[0]] <= node[1] else node[3]]
+        return node
+
+    attrs = {f"nodes_{k}": v for k, v in nodes.items()} | {f"target_{k}": v for k, v in weights.items()}
+    return attrs, lambda x: np.array([[leaf(tree, row) for tree in grown] for row in x])
+
+
+FOREST, leaves_of = forest()
+FOREST_X = np.random.default_rng(9).normal(size=(40, 7)).astype(np.float32)
+FOREST_X[3, 2], FOREST_X[4, 5] = np.nan, np.inf
+
 CASES = [
+    *[case("TreeEnsembleRegressor", opset, [FOREST_X.astype(t)], lambda x, r=reduce: r(leaves_of(x), axis=1)[:, None].astype(np.float32),
+           attrs={"n_targets": 1, "aggregate_function": name, **FOREST}, id=f"a forest, {name} {np.dtype(t)}", rtol=1e-5, atol=1e-5, wide=False, **ML)
+      for opset in (1, 3) for t in (np.float32, np.float64) for name, reduce in (("SUM", np.sum), ("AVERAGE", np.mean), ("MIN", np.min), ("MAX", np.max))],
     case("Scaler", 1, [X], lambda x: (x - [1, 2, 3]) * [2, 3, 4], attrs={"offset": [1.0, 2.0, 3.0], "scale": [2.0, 3.0, 4.0]}, **ML),
     case("Scaler", 1, [X.astype(np.int64)], lambda x: ((x - 1.0) * 2.0).astype(np.float32), attrs={"offset": [1.0], "scale": [2.0]}, id="one pair, integers", **ML),
     *[
