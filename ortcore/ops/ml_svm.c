@@ -1,6 +1,10 @@
 /* SVMClassifier and SVMRegressor, after libsvm: one against one votes, and probabilities by pairwise coupling (Wu, Lin, Weng 2004). */
 #include <math.h>
+#include <ortcore/base/cpu.h>
+#include <ortcore/kernels/cpu/mathf.h>
 #include <ortcore/ops/ml.h>
+
+enum { BLOCK = 32 };                                         /* support vectors side by side */
 
 typedef enum svm_kernel { SVM_LINEAR, SVM_POLY, SVM_RBF, SVM_SIGMOID } svm_kernel;
 
@@ -8,6 +12,7 @@ typedef struct svm_params {
   svm_kernel kernel;
   float gamma, coef0, degree;
   int64_t vectors, features, classes;
+  const float *blocks;                                       /* the support vectors as [ceil(vectors / 32)][features][32], filled up with zeros */
   const float *support, *coefficients, *rho, *prob_a, *prob_b;
   const int64_t *per_class;
   int64_t rho_count, prob_count;
@@ -44,6 +49,40 @@ static float kernel_of(const svm_params *p, const float *a, const float *b, int6
   return (float)(p->kernel == SVM_POLY ? pow(inner, (double)p->degree) : tanh(inner));
 }
 
+/* So that loops over vectors run over neighbours. */
+static status arrange_support(prepare_ctx *c, svm_params *p) {
+  int64_t blocks = (p->vectors + BLOCK - 1) / BLOCK;
+  float *to = ZONE_ARRAY(c->memory, blocks * p->features * BLOCK + 1, float);
+  if (!to) return status_out_of_memory();
+  for (int64_t v = 0; v < p->vectors; ++v)
+    for (int64_t i = 0; i < p->features; ++i) to[(v / BLOCK * p->features + i) * BLOCK + v % BLOCK] = p->support[v * p->features + i];
+  p->blocks = to;
+  return OK;
+}
+
+/* kernel_of for the n support vectors of one block. */
+MULTIVERSION static void kernels_of_block(const svm_params *p, const float *restrict x, const float *restrict block, int64_t n, float *restrict out) {
+  double sums[BLOCK] = {0};
+  for (int64_t i = 0; i < p->features; ++i, block += BLOCK) {
+    if (p->kernel == SVM_RBF)
+      for (int j = 0; j < BLOCK; ++j) sums[j] += (double)(x[i] - block[j]) * (double)(x[i] - block[j]);
+    else
+      for (int j = 0; j < BLOCK; ++j) sums[j] += (double)x[i] * (double)block[j];
+  }
+  double gamma = (double)p->gamma, coef0 = (double)p->coef0;
+  switch (p->kernel) {
+    case SVM_RBF: for (int j = 0; j < BLOCK; ++j) out[j] = mathf_exp((float)(-gamma * sums[j])); break;
+    case SVM_LINEAR: for (int j = 0; j < BLOCK; ++j) out[j] = (float)sums[j]; break;
+    case SVM_POLY: for (int64_t j = 0; j < n; ++j) out[j] = (float)pow(gamma * sums[j] + coef0, (double)p->degree); break;
+    case SVM_SIGMOID: for (int64_t j = 0; j < n; ++j) out[j] = (float)tanh(gamma * sums[j] + coef0); break;
+  }
+}
+
+/* `out` has room for whole blocks. */
+static void kernels_of(const svm_params *p, const float *x, float *out) {
+  for (int64_t v = 0; v < p->vectors; v += BLOCK) kernels_of_block(p, x, p->blocks + v * p->features, p->vectors - v < BLOCK ? p->vectors - v : BLOCK, out + v);
+}
+
 /* ---- Classifier ----------------------------------------------------------------------------------------------------------------------------- */
 
 static int64_t pairs(int64_t classes) { return classes * (classes - 1) / 2; }
@@ -77,7 +116,7 @@ static status read_classifier(prepare_ctx *c, svm_params *p) {
   if (support % p->vectors || coefficients != p->vectors * (p->classes - 1) || p->rho_count < pairs(p->classes) || (p->prob_count && (p->prob_count < pairs(p->classes) || b != p->prob_count)))
     return ERROR(INVALID_ARGUMENT, "support_vectors, coefficients, rho, prob_a and prob_b do not fit %lld vectors of %lld classes", (long long)p->vectors, (long long)p->classes);
   p->features = support / p->vectors;
-  return OK;
+  return arrange_support(c, p);
 }
 
 static status classifier_prepare(prepare_ctx *c, void **out_params) {
@@ -185,12 +224,12 @@ typedef struct svm_scratch { float *kernels, *decisions; int64_t *starts, *votes
 static status scratch_init(kernel_ctx *k, const svm_params *p, svm_scratch *s) {
   int64_t n = p->classes;
   void *memory;
-  TRY(kernel_scratch(k, (size_t)(2 * n + 2 * n * n + 2 * n) * 8 + (size_t)(p->vectors + pairs(n) + 2) * 4, &memory));
+  TRY(kernel_scratch(k, (size_t)(2 * n + 2 * n * n + 2 * n) * 8 + (size_t)(p->vectors + BLOCK + pairs(n) + 2) * 4, &memory));
   s->work = memory;
   s->starts = (int64_t *)(s->work + 2 * n * n + 2 * n);
   s->votes = s->starts + n;
   s->kernels = (float *)(s->votes + n);
-  s->decisions = s->kernels + p->vectors;
+  s->decisions = s->kernels + p->vectors + BLOCK;
   for (int64_t i = 0, at = 0; i < n; ++i) {
     s->starts[i] = at;
     at += p->per_class ? p->per_class[i] : 0;
@@ -206,7 +245,7 @@ static int64_t classify(const svm_params *p, const float *x, const svm_scratch *
     post_apply(p->post, scores, p->classes);
     return best;
   }
-  for (int64_t v = 0; v < p->vectors; ++v) s->kernels[v] = kernel_of(p, x, p->support + v * p->features, p->features);
+  kernels_of(p, x, s->kernels);
   memset(s->votes, 0, (size_t)p->classes * sizeof *s->votes);
   decide(p, s->kernels, s->starts, s->decisions, s->votes);
   int64_t best = largest_vote(s->votes, p->classes);        /* the votes decide even where there are probabilities */
@@ -260,7 +299,7 @@ static status regressor_prepare(prepare_ctx *c, void **out_params) {
   if (p->rho_count < 1 || !coefficients || p->vectors < 0 || (p->vectors && (support % p->vectors || coefficients != p->vectors)))
     return ERROR(INVALID_ARGUMENT, "support_vectors, coefficients and rho do not fit %lld support vectors", (long long)p->vectors);
   p->features = p->vectors ? support / p->vectors : coefficients;
-  return OK;
+  return arrange_support(c, p);
 }
 
 static status regressor_shape(infer_ctx *c) {
@@ -278,9 +317,12 @@ static status regressor_run(kernel_ctx *k) {
   if (columns != p->features) return ERROR(INVALID_ARGUMENT, "X has %lld features, but the support vectors have %lld", (long long)columns, (long long)p->features);
   TRY(features_as_float(k, k->in[0], &x));
   TRY(kernel_output(k, 0, 2, (int64_t[]){rows, 1}, &out));
+  void *kernels;
+  TRY(kernel_scratch(k, (size_t)(p->vectors + BLOCK) * sizeof(float), &kernels));
   for (int64_t r = 0; r < rows; ++r) {
     double sum = 0;
-    for (int64_t v = 0; v < p->vectors; ++v) sum += (double)p->coefficients[v] * (double)kernel_of(p, x + r * columns, p->support + v * columns, columns);
+    kernels_of(p, x + r * columns, kernels);
+    for (int64_t v = 0; v < p->vectors; ++v) sum += (double)p->coefficients[v] * (double)((const float *)kernels)[v];
     if (!p->vectors) sum = (double)kernel_of(p, x + r * columns, p->coefficients, columns);
     float y = (float)(sum + (double)p->rho[0]);
     ((float *)out->data)[r] = p->one_class ? (y > 0 ? 1 : -1) : y;

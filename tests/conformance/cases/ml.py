@@ -78,6 +78,11 @@ FOREST, leaves_of = forest()
 FOREST_X = np.random.default_rng(9).normal(size=(40, 7)).astype(np.float32)
 FOREST_X[3, 2], FOREST_X[4, 5] = np.nan, np.inf
 
+VECTORS, SVM_X = data((70, 5), seed=11), data((4, 5), seed=12)
+KERNELS = {                                                 # gamma 0.1, coef0 0.2, degree 3
+    "RBF": lambda x: np.exp(-0.1 * ((x[:, None] - VECTORS) ** 2).sum(-1)), "LINEAR": lambda x: x @ VECTORS.T,
+    "POLY": lambda x: (0.1 * (x @ VECTORS.T) + 0.2) ** 3, "SIGMOID": lambda x: np.tanh(0.1 * (x @ VECTORS.T) + 0.2)}
+
 CASES = [
     *[case("TreeEnsembleRegressor", opset, [FOREST_X.astype(t)], lambda x, r=reduce: r(leaves_of(x), axis=1)[:, None].astype(np.float32),
            attrs={"n_targets": 1, "aggregate_function": name, **FOREST}, id=f"a forest, {name} {np.dtype(t)}", rtol=1e-5, atol=1e-5, wide=False, **ML)
@@ -138,6 +143,9 @@ CASES = [
         **ML,
     ),
     case("SVMRegressor", 1, [X], lambda x: (2 * np.exp(-0.5 * ((x - X[0]) ** 2).sum(-1)) - np.exp(-0.5 * ((x - X[1]) ** 2).sum(-1)) + 0.25)[:, None].astype(np.float32), attrs={"kernel_type": "RBF", "kernel_params": [0.5, 0.0, 3.0], "support_vectors": X[:2].ravel().tolist(), "coefficients": [2.0, -1.0], "rho": [0.25], "n_supports": 2}, rtol=1e-5, atol=1e-6, **ML),
+    *[case("SVMRegressor", 1, [SVM_X], lambda x, f=f: (f(x) @ np.linspace(-1, 1, 70) + 0.25)[:, None].astype(np.float32), id=f"{name}, 70 vectors",
+           attrs={"kernel_type": name, "kernel_params": [0.1, 0.2, 3.0], "support_vectors": VECTORS.ravel().tolist(), "rho": [0.25], "n_supports": 70,
+                  "coefficients": np.linspace(-1, 1, 70).tolist()}, rtol=1e-4, atol=1e-4, **ML) for name, f in KERNELS.items()],
     case("SVMRegressor", 1, [X], lambda x: (x @ np.array([1, 2, 3]) + 0.5)[:, None].astype(np.float32), attrs={"kernel_type": "LINEAR", "coefficients": [1.0, 2.0, 3.0], "rho": [0.5]}, id="linear", rtol=1e-5, **ML),
     case("LabelEncoder", 2, [np.array(["a", "z", "b"], object)], np.array([1, -1, 2]), attrs={"keys_strings": ["a", "b"], "values_int64s": [1, 2]}, **ML),
     case("LabelEncoder", 2, [np.array([1.0, np.nan, 5.0], np.float32)], np.array(["one", "nan", "?"], object), attrs={"keys_floats": [1.0, float("nan")], "values_strings": ["one", "nan"], "default_string": "?"}, id="NaN is a key", peer="a NaN key finds nothing there", **ML),
