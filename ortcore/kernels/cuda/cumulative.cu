@@ -54,7 +54,8 @@ __global__ void __launch_bounds__(threads_per_block) rows_kernel(const T *x, T *
 
 /* One line to a thread. */
 template <bool PRODUCT, class T>
-__global__ void __launch_bounds__(threads_per_block) columns_kernel(const T *x, T *y, int64_t lines, int64_t n, int64_t inner, bool exclusive, bool reverse) {
+__global__ void __launch_bounds__(threads_per_block) columns_kernel(const T *x, T *y, int64_t lines, int64_t n, int64_t inner, bool exclusive,
+                                                                    bool reverse) {
   using A = accumulator_t<T>;
   combine<PRODUCT> join;
   for (int64_t line = first_index(); line < lines; line += index_step()) {

@@ -30,7 +30,8 @@ ON_GPU bool overlaps(const box &a, const box &b, float threshold) {
 
 /* order [pairs, count]: boxes of each class, best first. kept [pairs, most]: those that stay. Scores that are NaN are the worst, but the order
  * has them first: `nans` of them are walked through at the end. */
-__global__ void __launch_bounds__(kThreads, 1) suppress_kernel(cuda_nms n, int64_t pairs, int64_t room, const int64_t *order, int32_t *kept, int32_t *counts) {
+__global__ void __launch_bounds__(kThreads, 1) suppress_kernel(cuda_nms n, int64_t pairs, int64_t room, const int64_t *order, int32_t *kept,
+                                                               int32_t *counts) {
   __shared__ box stays[kThreads], chosen;
   __shared__ unsigned alive[kWarps];
   __shared__ int sums[most_warps];
@@ -80,7 +81,8 @@ __global__ void __launch_bounds__(kThreads, 1) suppress_kernel(cuda_nms n, int64
   }
 }
 
-__global__ void __launch_bounds__(threads_per_block) put_kernel(int64_t pairs, int64_t classes, int64_t room, const int32_t *kept, const int64_t *offsets, int64_t *to) {
+__global__ void __launch_bounds__(threads_per_block) put_kernel(int64_t pairs, int64_t classes, int64_t room, const int32_t *kept,
+                                                                const int64_t *offsets, int64_t *to) {
   for (int64_t i = first_index(); i < pairs * room; i += index_step()) {
     int64_t pair = i / room, at = i % room;
     if (at >= offsets[pair + 1] - offsets[pair]) continue;
@@ -105,7 +107,8 @@ places places_in(const cuda_nms &n, void *scratch) {
   size_t sorting = cuda_topk_scratch_bytes(&p.sort);
   p.kept = reinterpret_cast<int32_t *>(p.sorting + sorting);
   p.counts = p.kept + p.pairs * p.room;
-  p.bytes = static_cast<size_t>(p.pairs * (n.count + 1) + 1) * sizeof(int64_t) + sorting + static_cast<size_t>(p.pairs * (p.room + 1)) * sizeof(int32_t);
+  size_t lists = static_cast<size_t>(p.pairs * (n.count + 1) + 1), results = static_cast<size_t>(p.pairs * (p.room + 1));
+  p.bytes = lists * sizeof(int64_t) + sorting + results * sizeof(int32_t);
   return p;
 }
 

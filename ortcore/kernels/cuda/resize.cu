@@ -212,7 +212,8 @@ template <class W> cudaError_t make_tables(const cuda_resize &r, void *scratch, 
 
 template <int AXES, class T, class W> cudaError_t weigh(const cuda_resize &r, const all_tables<W> &all, const void *x, void *y, cudaStream_t stream) {
   return in_parts<AXES>(r, all, [&](const layout<AXES, W> &l, int64_t in, int64_t out) {
-    weighing_kernel<AXES><<<blocks_for(l.count), threads_per_block, 0, stream>>>(l, static_cast<const T *>(x) + in, static_cast<T *>(y) + out, r.how.antialias);
+    const T *from = static_cast<const T *>(x) + in;
+    weighing_kernel<AXES><<<blocks_for(l.count), threads_per_block, 0, stream>>>(l, from, static_cast<T *>(y) + out, r.how.antialias);
   });
 }
 

@@ -202,7 +202,8 @@ template <class T> ON_GPU void simple_cell(const sequence<T> &s, const lane_job 
 }
 
 /* One unit of the sequences from `first` on. */
-template <rnn_kind KIND, int ROWS, class T> ON_GPU void make_unit(const sequence<T> &s, int d, int64_t first, int64_t unit, int64_t step, int phase, bool packs) {
+template <rnn_kind KIND, int ROWS, class T>
+ON_GPU void make_unit(const sequence<T> &s, int d, int64_t first, int64_t unit, int64_t step, int phase, bool packs) {
   using A = computed_t<T>;
   int64_t n = s.layer.hidden, batch = s.shape.batch, left = batch - first;
   int last = static_cast<int>(left < ROWS ? left : ROWS) - 1, lane = threadIdx.x % kWarp, columns = KIND == RNN_LSTM ? 4 : 1;
@@ -251,7 +252,8 @@ template <rnn_kind KIND, int ROWS, class T> cudaError_t launch_steps(const seque
   int sharing = static_cast<int>((n * kWarp + kStepBlock - 1) / kStepBlock);
   for (int64_t step = 0; step < s.shape.steps; ++step) {
     for (int phase = 0; phase < phases; ++phase)
-      steps_kernel<KIND, ROWS><<<dim3(groups * sharing, s.layer.directions), kStepBlock, 0, stream>>>(s, {step, step + 1, phase, phase + 1}, sharing, packs);
+      steps_kernel<KIND, ROWS><<<dim3(groups * sharing, s.layer.directions), kStepBlock, 0, stream>>>(s, {step, step + 1, phase, phase + 1}, sharing,
+                                                                                                      packs);
     cudaError_t error = cudaGetLastError();
     if (error) return error;
   }
@@ -311,5 +313,8 @@ size_t cuda_rnn_scratch_bytes(const rnn_layer *l, int64_t batch, dtype type) {
 }
 
 int cuda_rnn_run(const cuda_rnn *run, void *scratch, void *stream) {
-  return with_float(run->type, [&](auto *type) { return run_type<std::remove_pointer_t<decltype(type)>>(*run, static_cast<char *>(scratch), as_stream(stream)); });
+  return with_float(run->type, [&](auto *type) {
+    using T = std::remove_pointer_t<decltype(type)>;
+    return run_type<T>(*run, static_cast<char *>(scratch), as_stream(stream));
+  });
 }

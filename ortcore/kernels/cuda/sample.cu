@@ -63,7 +63,8 @@ template <int TAPS, class A> ON_GPU axis_taps<TAPS, A> taps_of(const sample_para
 }
 
 /* The weighted sum over the taps of axis D and of those after it. A zero weighs nothing even against infinity. */
-template <int D, int AXES, int TAPS, class T, class A> ON_GPU A sum_of(const axis_taps<TAPS, A> (&taps)[AXES], const int (&dims)[AXES], const T *x, int64_t offset) {
+template <int D, int AXES, int TAPS, class T, class A>
+ON_GPU A sum_of(const axis_taps<TAPS, A> (&taps)[AXES], const int (&dims)[AXES], const T *x, int64_t offset) {
   if constexpr (D == AXES) {
     return load(x[offset]);
   } else {
@@ -118,7 +119,8 @@ template <int AXES, int TAPS, class T> int sample_launch(const cuda_grid_sample 
     j.image *= g.dims[d];
   }
   /* Channels are divided among blocks only where the places are too few to fill a GPU. */
-  unsigned blocks = blocks_for(g.batch * g.places), parts = static_cast<unsigned>(blocks >= 512 ? 1 : (g.channels + 7) / 8 < 64 ? (g.channels + 7) / 8 : 64);
+  int64_t eighths = (g.channels + 7) / 8;
+  unsigned blocks = blocks_for(g.batch * g.places), parts = static_cast<unsigned>(blocks >= 512 ? 1 : eighths < 64 ? eighths : 64);
   sample_kernel<AXES, TAPS><<<dim3(blocks, parts), threads_per_block, 0, stream>>>(j, x, y);
   return cudaGetLastError();
 }
@@ -157,15 +159,18 @@ template <class A> ON_GPU side<A> side_of(const roi_params &p, A begin, A end, i
 }
 
 template <class A> ON_GPU double sample_place(const side<A> &s, int64_t cell, int64_t i) {
-  return static_cast<double>(s.start) + static_cast<double>(cell) * static_cast<double>(s.cell) + (static_cast<double>(i) + 0.5) * static_cast<double>(s.cell) / static_cast<double>(s.samples);
+  double start = s.start, size = s.cell;
+  return start + static_cast<double>(cell) * size + (static_cast<double>(i) + 0.5) * size / static_cast<double>(s.samples);
 }
 
 /* `max` takes the largest weighted element, as the operator's first implementation did. */
-template <class T, class A> ON_GPU A cell_value(const roi_params &p, const T *plane, int64_t height, int64_t width, const side<A> &y, const side<A> &x, int64_t row, int64_t column) {
+template <class T, class A>
+ON_GPU A cell_value(const cuda_roi_align &r, const T *plane, const side<A> &y, const side<A> &x, int64_t cell) {
+  int64_t width = r.width, row = cell / r.how.width, column = cell % r.how.width;
   int64_t count = y.samples * x.samples;
   A sum = 0, most = count > 0 ? -INFINITY : 0;
   for (int64_t i = 0; i < y.samples; ++i) {
-    between<A> v = between_of<A>(sample_place(y, row, i), height);
+    between<A> v = between_of<A>(sample_place(y, row, i), r.height);
     for (int64_t j = 0; j < x.samples; ++j) {
       between<A> h = between_of<A>(sample_place(x, column, j), width);
       A parts[4] = {v.before * h.before * load(plane[v.first * width + h.first]), v.before * h.after * load(plane[v.first * width + h.second]),
@@ -175,21 +180,23 @@ template <class T, class A> ON_GPU A cell_value(const roi_params &p, const T *pl
       for (int t = 0; t < 4; ++t) most = parts[t] > most ? parts[t] : most;
     }
   }
-  return p.max ? most : sum / static_cast<A>(count > 0 ? count : 1);
+  return r.how.max ? most : sum / static_cast<A>(count > 0 ? count : 1);
 }
 
-template <class T> __global__ void __launch_bounds__(threads_per_block, 1) roi_kernel(cuda_roi_align r, const T *x, const T *rois, const int64_t *batch, T *y, int64_t *fault) {
+template <class T>
+__global__ void __launch_bounds__(threads_per_block, 1) roi_kernel(cuda_roi_align r, const T *x, const T *rois, const int64_t *batch, T *y, int64_t *fault) {
   using A = computed_t<T>;
   int64_t cells = r.how.height * r.how.width;
   for (int64_t i = first_index(); i < r.regions * r.channels * cells; i += index_step()) {
     int64_t cell = i % cells, channel = i / cells % r.channels, region = i / cells / r.channels, image = batch[region];
     const T *box = rois + region * 4;
-    side<A> along_x = side_of<A>(r.how, load(box[0]), load(box[2]), r.how.width), along_y = side_of<A>(r.how, load(box[1]), load(box[3]), r.how.height);
+    side<A> along_x = side_of<A>(r.how, load(box[0]), load(box[2]), r.how.width);
+    side<A> along_y = side_of<A>(r.how, load(box[1]), load(box[3]), r.how.height);
     bool there = image >= 0 && image < r.images, few = along_x.samples <= ROI_MOST_SAMPLES && along_y.samples <= ROI_MOST_SAMPLES;
     if (!there) *fault = GPU_FAULT_IMAGE;
     else if (!few) *fault = GPU_FAULT_SAMPLES;
     A value = 0;
-    if (there && few) value = cell_value(r.how, x + (image * r.channels + channel) * r.height * r.width, r.height, r.width, along_y, along_x, cell / r.how.width, cell % r.how.width);
+    if (there && few) value = cell_value(r, x + (image * r.channels + channel) * r.height * r.width, along_y, along_x, cell);
     y[i] = store<T>(value);
   }
 }
@@ -211,7 +218,8 @@ int cuda_roi_align_run(const cuda_roi_align *r, const void *x, const void *rois,
   if (count == 0) return cudaSuccess;
   return with_float(r->type, [&](auto *type) {
     using T = std::remove_pointer_t<decltype(type)>;
-    roi_kernel<<<blocks_for(count), threads_per_block, 0, as_stream(stream)>>>(*r, static_cast<const T *>(x), static_cast<const T *>(rois), batch, static_cast<T *>(y), fault);
+    const T *from = static_cast<const T *>(x), *boxes = static_cast<const T *>(rois);
+    roi_kernel<<<blocks_for(count), threads_per_block, 0, as_stream(stream)>>>(*r, from, boxes, batch, static_cast<T *>(y), fault);
     return cudaGetLastError();
   });
 }

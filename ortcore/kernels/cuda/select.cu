@@ -21,7 +21,8 @@ template <class U> ON_GPU unsigned found(const U *x, uint64_t bits, int64_t firs
   return flags;
 }
 
-template <class U> __global__ void __launch_bounds__(threads_per_block) count_kernel(const U *x, uint64_t bits, int64_t count, int64_t tiles, uint32_t *counts) {
+template <class U>
+__global__ void __launch_bounds__(threads_per_block) count_kernel(const U *x, uint64_t bits, int64_t count, int64_t tiles, uint32_t *counts) {
   __shared__ int warps[most_warps];
   for (int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
     int all = row_reduce(__popc(found(x, bits, tile * kTile + threadIdx.x * kEach, count)), warps, plus());
@@ -32,7 +33,8 @@ template <class U> __global__ void __launch_bounds__(threads_per_block) count_ke
 struct shape { int rank; int64_t dims[MAX_RANK]; };
 
 template <class U>
-__global__ void __launch_bounds__(threads_per_block) indices_kernel(const U *x, uint64_t bits, int64_t count, int64_t tiles, const int64_t *offsets, shape s, int64_t total, int64_t *to) {
+__global__ void __launch_bounds__(threads_per_block) indices_kernel(const U *x, uint64_t bits, int64_t count, int64_t tiles, const int64_t *offsets, shape s,
+                                                                    int64_t total, int64_t *to) {
   __shared__ int warps[most_warps];
   for (int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
     int64_t first = tile * kTile + threadIdx.x * kEach;
@@ -49,7 +51,9 @@ __global__ void __launch_bounds__(threads_per_block) indices_kernel(const U *x, 
   }
 }
 
-template <class U> __global__ void __launch_bounds__(threads_per_block) take_kernel(const U *x, U *y, const int64_t *index, int64_t n, int64_t count, int64_t block, int64_t units) {
+template <class U>
+__global__ void __launch_bounds__(threads_per_block) take_kernel(const U *x, U *y, const int64_t *index, int64_t n, int64_t count, int64_t block,
+                                                                 int64_t units) {
   for (int64_t i = first_index(); i < units; i += index_step()) {
     int64_t row = i / block, outer = row / count;
     y[i] = x[(outer * n + index[row % count]) * block + i % block];
@@ -110,7 +114,9 @@ int cuda_take_run(const cuda_take *t, void *stream) {
   if (units == 0) return cudaSuccess;
   return with_width(width, [&](auto *unit) {
     using U = std::remove_pointer_t<decltype(unit)>;
-    take_kernel<<<blocks_for(units), threads_per_block, 0, as_stream(stream)>>>(static_cast<const U *>(t->x), static_cast<U *>(t->y), t->index, t->n, t->count, block, units);
+    const U *from = static_cast<const U *>(t->x);
+    U *to = static_cast<U *>(t->y);
+    take_kernel<<<blocks_for(units), threads_per_block, 0, as_stream(stream)>>>(from, to, t->index, t->n, t->count, block, units);
     return cudaGetLastError();
   });
 }

@@ -23,7 +23,8 @@ static status nms_read(const kernel_ctx *k, cuda_nms *n) {
                   .most = most ? *(const int64_t *)most->data : 0, .iou_threshold = iou ? *(const float *)iou->data : 0,
                   .score_threshold = score ? *(const float *)score->data : 0, .has_score_threshold = score,
                   .centred = attr_int_or(k->node, "center_point_box", 0)};
-  if (!(n->iou_threshold >= 0 && n->iou_threshold <= 1)) return ERROR(INVALID_ARGUMENT, "'iou_threshold' is %g, expected 0 to 1", (double)n->iou_threshold);
+  if (!(n->iou_threshold >= 0 && n->iou_threshold <= 1))
+    return ERROR(INVALID_ARGUMENT, "'iou_threshold' is %g, expected 0 to 1", (double)n->iou_threshold);
   if (n->count > INT32_MAX) return ERROR(NOT_IMPLEMENTED, "%lld boxes are too many", (long long)n->count);
   return OK;
 }

@@ -49,8 +49,8 @@ static status cumulative_launch(kernel_ctx *k, stream *s) {
   if (axis_input->count != 1) return ERROR(INVALID_ARGUMENT, "axis must be one integer, but has %" PRId64 " elements", axis_input->count);
   TRY(axis_normalise(integer_at(axis_input, 0), x->rank, "axis", &axis));
   if (!y) return OK;
-  cuda_cumulative c = {.type = x->type, .product = p->product, .exclusive = p->exclusive, .reverse = p->reverse, .outer = dims_product(x->dims, 0, axis),
-                       .n = x->dims[axis], .inner = dims_product(x->dims, axis + 1, x->rank)};
+  cuda_cumulative c = {.type = x->type, .product = p->product, .exclusive = p->exclusive, .reverse = p->reverse,
+                       .outer = dims_product(x->dims, 0, axis), .n = x->dims[axis], .inner = dims_product(x->dims, axis + 1, x->rank)};
   return cuda_launched(cuda_cumulative_run(&c, x->data, y->data, cuda_raw(s)));
 }
 

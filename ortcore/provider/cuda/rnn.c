@@ -25,7 +25,7 @@ static status rnn_prepare(prepare_ctx *c, void **out_params) {
 static status plan_projection(rnn_spec *s, const tensor *x, bool bias) {
   int64_t rows = s->shape.steps * s->shape.batch, columns = s->layer.gates * s->layer.hidden, inputs = s->layer.inputs;
   if (rows > INT32_MAX || columns > INT32_MAX || inputs > INT32_MAX)
-    return ERROR(NOT_IMPLEMENTED, "%lld steps of %lld sequences with %lld inputs and %lld gates are too large for a GPU: each product's sides are below 2^31",
+    return ERROR(NOT_IMPLEMENTED, "%lld steps of %lld sequences, %lld inputs and %lld gates are too large for a GPU: sides of a product are below 2^31",
                  (long long)s->shape.steps, (long long)s->shape.batch, (long long)inputs, (long long)columns);
   s->product = (cuda_product){.type = x->type, .m = rows, .n = columns, .k = inputs, .a_row = inputs, .a_inner = 1, .b_inner = 1, .b_column = inputs,
                               .c_row = columns, .c_column = 1, .end = {.alpha = 1, .beta = bias, .bias_column = 1}};

@@ -12,7 +12,8 @@ static status sample_launch(kernel_ctx *k, stream *s) {
   char a[DIMS_TEXT], b[DIMS_TEXT];
   int axes = x->rank - 2;
   if (grid->rank != x->rank || grid->dims[0] != x->dims[0] || grid->dims[grid->rank - 1] != axes)
-    return ERROR(INVALID_ARGUMENT, "'grid' of shape %s does not fit 'X' of shape %s: it must be the batch, the axes of the result, and %d coordinates",
+    return ERROR(INVALID_ARGUMENT, "'grid' of shape %s does not fit 'X' of shape %s: it must be the batch, the axes of the result, and %d "
+                 "coordinates",
                  dims_format(a, sizeof a, grid->rank, grid->dims), dims_format(b, sizeof b, x->rank, x->dims), axes);
   cuda_grid_sample g = {.how = *(const sample_params *)k->params, .type = x->type, .grid_type = grid->type, .axes = axes, .batch = x->dims[0],
                         .channels = x->dims[1], .places = dims_product(grid->dims, 1, grid->rank - 1)};
@@ -24,7 +25,8 @@ static status sample_launch(kernel_ctx *k, stream *s) {
   for (int d = 0; d < axes; ++d) {
     g.dims[d] = x->dims[2 + d];
     if (g.dims[d] == 0) return ERROR(INVALID_ARGUMENT, "'X' of shape %s has an image without elements", dims_format(b, sizeof b, x->rank, x->dims));
-    if (g.dims[d] > INT32_MAX) return ERROR(NOT_IMPLEMENTED, "axis %d of 'X' has %lld elements; at most %d are supported", 2 + d, (long long)g.dims[d], INT32_MAX);
+    if (g.dims[d] > INT32_MAX)
+      return ERROR(NOT_IMPLEMENTED, "axis %d of 'X' has %lld elements; at most %d are supported", 2 + d, (long long)g.dims[d], INT32_MAX);
   }
   return cuda_launched(cuda_grid_sample_run(&g, x->data, grid->data, y->data, cuda_raw(s)));
 }
