@@ -47,7 +47,8 @@ head_view attention_view(int rank, const heads *h, void *data) {
 status attention_check_past(const tensor *past, const char *name, const heads *h) {
   char shape[DIMS_TEXT];
   if (!past || (past->rank == 4 && past->dims[0] == h->batch && past->dims[1] == h->heads && past->dims[3] == h->size)) return OK;
-  return ERROR(INVALID_ARGUMENT, "input '%s' has shape %s; it must be [%lld,%lld,length,%lld]", name, dims_format(shape, sizeof shape, past->rank, past->dims),
+  return ERROR(INVALID_ARGUMENT, "input '%s' has shape %s; it must be [%lld,%lld,length,%lld]", name,
+               dims_format(shape, sizeof shape, past->rank, past->dims),
                (long long)h->batch, (long long)h->heads, (long long)h->size);
 }
 

@@ -29,8 +29,10 @@ enum { QUERY, KEY, VALUE, MASK, PAST_KEY, PAST_VALUE, MOST_INPUTS };
 /* Is there a kernel for an Attention of such inputs? heads 0: of rank 4. */
 static bool on_device(const rewriter *w, int64_t opset, int32_t input_count, int32_t *inputs, int64_t q_heads, int64_t kv_heads) {
   int32_t output = NO_VALUE;
-  attr heads[2] = {{.name = "q_num_heads", .kind = ATTR_INT, .count = 1, .i = q_heads}, {.name = "kv_num_heads", .kind = ATTR_INT, .count = 1, .i = kv_heads}};
-  node probe = {.name = "", .op_type = "Attention", .domain = "", .opset = opset, .op = op_find("", "Attention", opset), .input_count = input_count, .inputs = inputs,
+  attr heads[2] = {{.name = "q_num_heads", .kind = ATTR_INT, .count = 1, .i = q_heads},
+                   {.name = "kv_num_heads", .kind = ATTR_INT, .count = 1, .i = kv_heads}};
+  node probe = {.name = "", .op_type = "Attention", .domain = "", .opset = opset, .op = op_find("", "Attention", opset),
+                .input_count = input_count, .inputs = inputs,
                 .output_count = 1, .outputs = &output, .attr_count = q_heads ? 2 : 0, .attrs = heads};
   return pass_on_device(w->env, w->g, &probe);
 }
@@ -139,7 +141,8 @@ status pass_fuse_attention(rewriter *w, int32_t index) {
 /* Concat(past, new) along the length, which the attention alone reads, besides the model's user. */
 static const node *match_join(const rewriter *w, int32_t v) {
   const node *n = rewrite_producer(w, v, "Concat");
-  if (!n || n->input_count != 2 || rewrite_fact(w, v)->rank != 4 || rewrite_fact(w, n->inputs[0])->rank != 4 || rewrite_fact(w, n->inputs[1])->rank != 4) return NULL;
+  if (!n || n->input_count != 2 || rewrite_fact(w, v)->rank != 4) return NULL;
+  if (rewrite_fact(w, n->inputs[0])->rank != 4 || rewrite_fact(w, n->inputs[1])->rank != 4) return NULL;
   int64_t axis = attr_int_or(n, "axis", 0);
   return (axis == 2 || axis == -2) && w->uses[v] == 1 + w->g->values[v].is_output ? n : NULL;
 }
@@ -156,7 +159,8 @@ status pass_attention_caches(rewriter *w, int32_t index) {
   for (int i = 0; i < 2; ++i)
     if (w->g->values[n->inputs[KEY + i]].is_output) outputs[1 + i] = n->inputs[KEY + i];
   /* Limits count places from the first query, which past keys would move. */
-  if (attr_int_or(n, "is_causal", 0) || attr_find(n, "left_window_size") || attr_find(n, "right_window_size") || !on_device(w, n->opset, MOST_INPUTS, inputs, 0, 0)) return OK;
+  if (attr_int_or(n, "is_causal", 0) || attr_find(n, "left_window_size") || attr_find(n, "right_window_size")) return OK;
+  if (!on_device(w, n->opset, MOST_INPUTS, inputs, 0, 0)) return OK;
   TRY(rewrite_merge(w, index, 2, joins, "Attention", n->opset, MOST_INPUTS, inputs, 3, outputs, &made));
   return rewrite_copy_attrs(w, n, made);
 }

@@ -68,7 +68,8 @@ int cuda_arg_extreme(dtype type, bool smallest, bool last, const void *x, int64_
       rows_kernel<T><<<blocks_for(outer, block.y), block, 0, as_stream(stream)>>>(from, y, outer, n, choice{smallest, last});
     } else {
       dim3 block(columns_at_once, threads_for_row(n, 8, most_threads / columns_at_once));
-      columns_kernel<T><<<blocks_for(outer * inner, columns_at_once), block, 0, as_stream(stream)>>>(from, y, outer * inner, n, inner, choice{smallest, last});
+      unsigned blocks = blocks_for(outer * inner, columns_at_once);
+      columns_kernel<T><<<blocks, block, 0, as_stream(stream)>>>(from, y, outer * inner, n, inner, choice{smallest, last});
     }
     return cudaGetLastError();
   });

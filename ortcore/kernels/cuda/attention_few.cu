@@ -54,11 +54,14 @@ template <class T, int HEAD> struct partial_result {
 };
 
 /* Results of parts lie as [row, part] of: largest score, sum, HEAD numbers. A row is a query of a head of a batch. */
-template <int HEAD> ON_GPU float *partial_at(const cuda_attention &a, int64_t row, int part) { return a.partial + (row * a.parts + part) * (HEAD + 2); }
+template <int HEAD> ON_GPU float *partial_at(const cuda_attention &a, int64_t row, int part) {
+  return a.partial + (row * a.parts + part) * (HEAD + 2);
+}
 
 /* Joins what the groups of a block know of one query, and writes it: the result, or that of a part. */
 template <class T, int HEAD>
-ON_GPU void join_groups(const cuda_attention &a, partial_result<T, HEAD> &mine, float (&shared)[groups][HEAD + 2], int b, int h, int query, int part) {
+ON_GPU void join_groups(const cuda_attention &a, partial_result<T, HEAD> &mine, float (&shared)[groups][HEAD + 2], int b, int h, int query,
+                        int part) {
   using S = share<T, HEAD>;
   const int group = threadIdx.x / group_threads;
   __syncthreads();                                         /* the query before has been written */
@@ -138,10 +141,11 @@ template <class T, int HEAD> __global__ void __launch_bounds__(threads) join_par
   const int query = row % a.q_len, h = row / a.q_len % a.q_heads, b = row / a.q_len / a.q_heads;
   float most = -INFINITY, sum = 0;
   for (int part = 0; part < a.parts; ++part) most = fmaxf(most, partial_at<HEAD>(a, row, part)[0]);
-  for (int part = 0; part < a.parts; ++part) sum += partial_at<HEAD>(a, row, part)[1] * exp_fast(partial_at<HEAD>(a, row, part)[0] - shift_of(most));
+  auto weight_of = [&](int part) { return exp_fast(partial_at<HEAD>(a, row, part)[0] - shift_of(most)); };
+  for (int part = 0; part < a.parts; ++part) sum += partial_at<HEAD>(a, row, part)[1] * weight_of(part);
   for (int d = threadIdx.x; d < a.v_size; d += threads) {
     float y = 0;
-    for (int part = 0; part < a.parts; ++part) y += partial_at<HEAD>(a, row, part)[d + 2] * exp_fast(partial_at<HEAD>(a, row, part)[0] - shift_of(most));
+    for (int part = 0; part < a.parts; ++part) y += partial_at<HEAD>(a, row, part)[d + 2] * weight_of(part);
     const_cast<T *>(vector_at<T>(a.y, b, h, query))[d] = store<T>(sum == 0 ? 0 : y / sum);
   }
 }

@@ -40,30 +40,31 @@ ON_GPU void fetch(const cuda_heads &from, int b, int h, int row, int end, int si
 ON_GPU float group_max(float x) { return lanes_reduce(x, group_threads, [](float a, float b) { return fmaxf(a, b); }); }
 ON_GPU float group_sum(float x) { return lanes_reduce(x, group_threads, plus()); }
 
-/* QUERIES of a group, KEYS of a thread in each tile of group_threads * KEYS; key number n of a thread stands at n * group_threads + itself. */
-template <class T, int HEAD, int QUERIES, int KEYS> __global__ void __launch_bounds__(threads) float_kernel(cuda_attention a, bool by_packs) {
-  constexpr int rows = groups * QUERIES, tile = group_threads * KEYS, wide = HEAD / 4 / group_threads;
-  __shared__ alignas(16) vectors<rows, HEAD> queries;
-  __shared__ alignas(16) vectors<tile, HEAD> others;       /* keys, then values */
-  __shared__ alignas(16) float weights[rows][tile + 4];
-  const int thread = threadIdx.x % group_threads, top = threadIdx.x / group_threads * QUERIES;
-  const block_of_queries at(a, rows);
-  const keys_of_batch all(a, at.batch);
-  const int begin = key_range(a, all, at.first).first / tile * tile, end = key_range(a, all, min(at.first + rows, a.q_len) - 1).end;
+/* QUERIES of a group, of which each thread has KEYS scores in a tile: key number n stands at n * group_threads + the thread. */
+template <class T, int HEAD, int QUERIES, int KEYS> struct query_group {
+  static constexpr int rows = groups * QUERIES, tile = group_threads * KEYS, wide = HEAD / 4 / group_threads;
+  using query_vectors = vectors<rows, HEAD>;
+  using tile_vectors = vectors<tile, HEAD>;
+  using tile_weights = float[rows][tile + 4];
+
   float y[QUERIES][wide][4] = {}, most[QUERIES], sum[QUERIES] = {};
+  const int thread = threadIdx.x % group_threads, top = threadIdx.x / group_threads * QUERIES;
+
+  ON_GPU query_group() {
 #pragma unroll
-  for (int i = 0; i < QUERIES; ++i) most[i] = -INFINITY;
-  fetch<T, rows, HEAD>(a.q, at.batch, at.head, at.first, a.q_len, a.size, by_packs, queries);
-  for (int key = begin; key < end; key += tile) {
-    __syncthreads();
-    fetch<T, tile, HEAD>(a.k, at.batch, at.kv_head, key, end, a.size, by_packs, others);
-    __syncthreads();
-    float s[QUERIES][KEYS] = {};
+    for (int i = 0; i < QUERIES; ++i) most[i] = -INFINITY;
+  }
+
+  ON_GPU void multiply_keys(const query_vectors &queries, const tile_vectors &keys, float (&s)[QUERIES][KEYS]) const {
+#pragma unroll
+    for (int i = 0; i < QUERIES; ++i)
+#pragma unroll
+      for (int j = 0; j < KEYS; ++j) s[i][j] = 0;
 #pragma unroll 4
     for (int d = 0; d < HEAD; d += 4) {
       four k[KEYS];
 #pragma unroll
-      for (int j = 0; j < KEYS; ++j) k[j] = *reinterpret_cast<const four *>(&others[j * group_threads + thread][d]);
+      for (int j = 0; j < KEYS; ++j) k[j] = *reinterpret_cast<const four *>(&keys[j * group_threads + thread][d]);
 #pragma unroll
       for (int i = 0; i < QUERIES; ++i) {
         four q = *reinterpret_cast<const four *>(&queries[top + i][d]);
@@ -73,40 +74,43 @@ template <class T, int HEAD, int QUERIES, int KEYS> __global__ void __launch_bou
           for (int c = 0; c < 4; ++c) s[i][j] += q.at[c] * k[j].at[c];
       }
     }
+  }
+
+  ON_GPU void finish_scores(const cuda_attention &a, const keys_of_batch &all, const block_of_queries &at, int i, int key, float (&s)[KEYS]) const {
+    const int query = at.first + top + i;
+    const key_range seen(a, all, query);
 #pragma unroll
-    for (int i = 0; i < QUERIES; ++i) {
-      const int query = at.first + top + i;
-      const key_range seen(a, all, query);
+    for (int j = 0; j < KEYS; ++j) s[j] = score_of(a, s[j], key + j * group_threads + thread, seen);
+    if (!a.mask) return;
+    with_mask(a, at.batch, at.head, query, [&](auto *mask) {
 #pragma unroll
-      for (int j = 0; j < KEYS; ++j) s[i][j] = score_of(a, s[i][j], key + j * group_threads + thread, seen);
-      if (a.mask) {
-        with_mask(a, at.batch, at.head, query, [&](auto *mask) {
+      for (int j = 0; j < KEYS; ++j)
+        if (s[j] != -INFINITY) s[j] = masked(s[j], mask[key + j * group_threads + thread]);
+    });
+  }
+
+  /* Scores of query i become exponentials about its largest so far; what was summed about a smaller one shrinks. */
+  ON_GPU void exponentiate(int i, const float (&s)[KEYS], tile_weights &weights) {
+    float now = most[i], part = 0;
 #pragma unroll
-          for (int j = 0; j < KEYS; ++j)
-            if (s[i][j] != -INFINITY) s[i][j] = masked(s[i][j], mask[key + j * group_threads + thread]);
-        });
-      }
-      float now = most[i], part = 0;
+    for (int j = 0; j < KEYS; ++j) now = fmaxf(now, s[j]);
+    now = group_max(now);
+    const float shift = shift_of(now), shrink = exp_fast(most[i] - shift);
 #pragma unroll
-      for (int j = 0; j < KEYS; ++j) now = fmaxf(now, s[i][j]);
-      now = group_max(now);
-      float shift = shift_of(now), shrink = exp_fast(most[i] - shift);
-#pragma unroll
-      for (int j = 0; j < KEYS; ++j) {
-        float weight = exp_fast(s[i][j] - shift);
-        weights[top + i][j * group_threads + thread] = weight;
-        part += weight;
-      }
-      most[i] = now;
-      sum[i] = sum[i] * shrink + group_sum(part);
-#pragma unroll
-      for (int n = 0; n < wide; ++n)
-#pragma unroll
-        for (int c = 0; c < 4; ++c) y[i][n][c] *= shrink;
+    for (int j = 0; j < KEYS; ++j) {
+      float weight = exp_fast(s[j] - shift);
+      weights[top + i][j * group_threads + thread] = weight;
+      part += weight;
     }
-    __syncthreads();
-    fetch<T, tile, HEAD>(a.v, at.batch, at.kv_head, key, end, a.v_size, by_packs, others);
-    __syncthreads();
+    most[i] = now;
+    sum[i] = sum[i] * shrink + group_sum(part);
+#pragma unroll
+    for (int n = 0; n < wide; ++n)
+#pragma unroll
+      for (int c = 0; c < 4; ++c) y[i][n][c] *= shrink;
+  }
+
+  ON_GPU void add_values(const tile_weights &weights, const tile_vectors &values) {
 #pragma unroll 4
     for (int j = 0; j < tile; ++j) {
       float weight[QUERIES];
@@ -114,7 +118,7 @@ template <class T, int HEAD, int QUERIES, int KEYS> __global__ void __launch_bou
       for (int i = 0; i < QUERIES; ++i) weight[i] = weights[top + i][j];
 #pragma unroll
       for (int n = 0; n < wide; ++n) {
-        four v = *reinterpret_cast<const four *>(&others[j][(n * group_threads + thread) * 4]);
+        four v = *reinterpret_cast<const four *>(&values[j][(n * group_threads + thread) * 4]);
 #pragma unroll
         for (int i = 0; i < QUERIES; ++i)
 #pragma unroll
@@ -122,20 +126,53 @@ template <class T, int HEAD, int QUERIES, int KEYS> __global__ void __launch_bou
       }
     }
   }
+
+  ON_GPU void write(const cuda_attention &a, const block_of_queries &at) const {
 #pragma unroll
-  for (int i = 0; i < QUERIES; ++i) {
-    const int query = at.first + top + i;
-    if (query >= a.q_len) continue;
-    T *to = const_cast<T *>(vector_at<T>(a.y, at.batch, at.head, query));
-    const float factor = sum[i] == 0 ? 0 : 1 / sum[i];
+    for (int i = 0; i < QUERIES; ++i) {
+      const int query = at.first + top + i;
+      if (query >= a.q_len) continue;
+      T *to = const_cast<T *>(vector_at<T>(a.y, at.batch, at.head, query));
+      const float factor = sum[i] == 0 ? 0 : 1 / sum[i];
 #pragma unroll
-    for (int n = 0; n < wide; ++n)
+      for (int n = 0; n < wide; ++n)
 #pragma unroll
-      for (int c = 0; c < 4; ++c) {
-        int column = (n * group_threads + thread) * 4 + c;
-        if (column < a.v_size) to[column] = store<T>(y[i][n][c] * factor);
-      }
+        for (int c = 0; c < 4; ++c) {
+          int column = (n * group_threads + thread) * 4 + c;
+          if (column < a.v_size) to[column] = store<T>(y[i][n][c] * factor);
+        }
+    }
   }
+};
+
+template <class T, int HEAD, int QUERIES, int KEYS> __global__ void __launch_bounds__(threads, 1) float_kernel(cuda_attention a, bool by_packs) {
+  using group = query_group<T, HEAD, QUERIES, KEYS>;
+  constexpr int rows = group::rows, tile = group::tile;
+  __shared__ alignas(16) typename group::query_vectors queries;
+  __shared__ alignas(16) typename group::tile_vectors others;   /* keys, then values */
+  __shared__ alignas(16) typename group::tile_weights weights;
+  const block_of_queries at(a, rows);
+  const keys_of_batch all(a, at.batch);
+  const int begin = key_range(a, all, at.first).first / tile * tile, end = key_range(a, all, min(at.first + rows, a.q_len) - 1).end;
+  group mine;
+  fetch<T, rows, HEAD>(a.q, at.batch, at.head, at.first, a.q_len, a.size, by_packs, queries);
+  for (int key = begin; key < end; key += tile) {
+    float s[QUERIES][KEYS];
+    __syncthreads();
+    fetch<T, tile, HEAD>(a.k, at.batch, at.kv_head, key, end, a.size, by_packs, others);
+    __syncthreads();
+    mine.multiply_keys(queries, others, s);
+#pragma unroll
+    for (int i = 0; i < QUERIES; ++i) {
+      mine.finish_scores(a, all, at, i, key, s[i]);
+      mine.exponentiate(i, s[i], weights);
+    }
+    __syncthreads();
+    fetch<T, tile, HEAD>(a.v, at.batch, at.kv_head, key, end, a.v_size, by_packs, others);
+    __syncthreads();
+    mine.add_values(weights, others);
+  }
+  mine.write(a, at);
 }
 
 template <class T, int HEAD, int QUERIES, int KEYS> void launch(const cuda_attention &a, cudaStream_t stream) {

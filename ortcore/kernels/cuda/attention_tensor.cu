@@ -22,7 +22,8 @@ ON_GPU uint32_t pair_of(float low, float high, __nv_bfloat16) {
 template <class T, int HEAD> using vectors = T[tile][HEAD + 8];
 
 /* Vectors [row, row + tile) of a head, zeros after `end` and after `size`; complete once the group of copies is. */
-template <class T, int HEAD> ON_GPU void fetch(const cuda_heads &from, int b, int h, int row, int end, int size, bool by_packs, vectors<T, HEAD> &to) {
+template <class T, int HEAD>
+ON_GPU void fetch(const cuda_heads &from, int b, int h, int row, int end, int size, bool by_packs, vectors<T, HEAD> &to) {
   constexpr int width = pack<T>::size, packs = HEAD / width;
   if (by_packs) {
     for (int i = threadIdx.x; i < tile * packs; i += threads) {
@@ -99,7 +100,8 @@ template <class T, int HEAD> struct query_tile {
 #pragma unroll
     for (int k = 0; k < tile / 16; ++k) {
       const float(&left)[4] = p[2 * k], (&right)[4] = p[2 * k + 1];
-      uint32_t weights[4] = {pair_of(left[0], left[1], T()), pair_of(left[2], left[3], T()), pair_of(right[0], right[1], T()), pair_of(right[2], right[3], T())};
+      uint32_t weights[4] = {pair_of(left[0], left[1], T()), pair_of(left[2], left[3], T()), pair_of(right[0], right[1], T()),
+                             pair_of(right[2], right[3], T())};
 #pragma unroll
       for (int n = 0; n < HEAD / 16; ++n) {
         uint32_t b[4];
@@ -132,7 +134,8 @@ template <class T, int HEAD> struct query_tile {
 };
 
 /* The scores of one query that a thread holds, half of each fragment: keys first, first + 1, first + 8, first + 9... */
-ON_GPU void finish_scores(const cuda_attention &a, const block_of_queries &at, int query, int first, const key_range &seen, int half, float (&s)[tile / 8][4]) {
+ON_GPU void finish_scores(const cuda_attention &a, const block_of_queries &at, int query, int first, const key_range &seen, int half,
+                          float (&s)[tile / 8][4]) {
 #pragma unroll
   for (int j = 0; j < tile / 8; ++j)
 #pragma unroll

@@ -6,7 +6,9 @@
 /* The mask and its kin may be of these types. */
 #define MASKS (TS(BOOL) | CUDA_FLOATS)
 
-static bool input_is(const node *n, const fact *const *in, int i, typeset types) { return i >= n->input_count || !in[i] || typeset_has(types, in[i]->type); }
+static bool input_is(const node *n, const fact *const *in, int i, typeset types) {
+  return i >= n->input_count || !in[i] || typeset_has(types, in[i]->type);
+}
 
 /* The size of a head is known, and one that the kernels have room for. */
 static bool head_fits(const node *n, const fact *f, const char *attribute) {
@@ -41,7 +43,8 @@ static status join_target(kernel_ctx *k, const tensor *past, int output, const h
 
 /* Joins caches where there are any; then keys and values are longer, and lie by heads. */
 static status join_caches(kernel_ctx *k, stream *on, heads *key, heads *v, head_view *keys, head_view *values) {
-  static const struct { int input, past, output; const char *name; } parts[2] = {{ATTENTION_K, ATTENTION_PAST_KEY, 1, "past_key"}, {ATTENTION_V, ATTENTION_PAST_VALUE, 2, "past_value"}};
+  static const struct { int input, past, output; const char *name; } parts[2] = {
+    {ATTENTION_K, ATTENTION_PAST_KEY, 1, "past_key"}, {ATTENTION_V, ATTENTION_PAST_VALUE, 2, "past_value"}};
   heads *sizes[2] = {key, v};
   head_view *views[2] = {keys, values};
   cuda_cache caches[2] = {{0}};
@@ -53,8 +56,8 @@ static status join_caches(kernel_ctx *k, stream *on, heads *key, heads *v, head_
     void *to;
     TRY(join_target(k, past, parts[i].output, h, &to));
     if (!to) continue;
-    caches[i] = (cuda_cache){.past = past ? past->data : NULL, .now = on_device(*views[i]), .to = to, .heads = h->heads, .past_length = past ? past->dims[2] : 0,
-                             .length = h->length, .size = h->size};
+    caches[i] = (cuda_cache){.past = past ? past->data : NULL, .now = on_device(*views[i]), .to = to, .heads = h->heads,
+                             .past_length = past ? past->dims[2] : 0, .length = h->length, .size = h->size};
     h->length += caches[i].past_length;
     *views[i] = attention_view(4, h, to);
   }
@@ -64,17 +67,20 @@ static status join_caches(kernel_ctx *k, stream *on, heads *key, heads *v, head_
 static int32_t window(int64_t size) { return size > CUDA_ATTENTION_KEYS ? CUDA_ATTENTION_KEYS : (int32_t)size; }
 
 static status to_device(const attention *a, dtype type, cuda_attention *out) {
-  if (a->q_len > CUDA_ATTENTION_KEYS || a->kv_len > CUDA_ATTENTION_KEYS || a->batch > CUDA_ATTENTION_KEYS || a->batch * a->q_heads * a->q_len > 0x7fffffff)
-    return ERROR(NOT_IMPLEMENTED, "%lld queries of %lld heads in a batch of %lld, or %lld keys, are more than the CUDA kernel can count: run the node on the CPU",
+  if (a->q_len > CUDA_ATTENTION_KEYS || a->kv_len > CUDA_ATTENTION_KEYS || a->batch > CUDA_ATTENTION_KEYS ||
+      a->batch * a->q_heads * a->q_len > 0x7fffffff)
+    return ERROR(NOT_IMPLEMENTED,
+                 "%lld queries of %lld heads in a batch of %lld, or %lld keys, are more than the CUDA kernel can count: run the node on the CPU",
                  (long long)a->q_len, (long long)a->q_heads, (long long)a->batch, (long long)a->kv_len);
   if (a->size > CUDA_ATTENTION_SIZE || a->v_size > CUDA_ATTENTION_SIZE)
-    return ERROR(NOT_IMPLEMENTED, "heads of size %lld and %lld are longer than the CUDA kernel takes (%d): run the node on the CPU", (long long)a->size,
-                 (long long)a->v_size, CUDA_ATTENTION_SIZE);
-  *out = (cuda_attention){.type = type, .batch = (int32_t)a->batch, .q_heads = (int32_t)a->q_heads, .kv_heads = (int32_t)a->kv_heads, .q_len = (int32_t)a->q_len,
-                          .kv_len = (int32_t)a->kv_len, .size = (int32_t)a->size, .v_size = (int32_t)a->v_size, .q = on_device(a->q), .k = on_device(a->k),
-                          .v = on_device(a->v), .y = on_device(a->y), .scale = (float)a->scale, .softcap = (float)a->softcap, .left = window(a->left),
-                          .right = window(a->right), .offset = (int32_t)a->offset, .valid = a->valid, .mask_batch = a->mask_batch, .mask_head = a->mask_head,
-                          .mask_row = a->mask_row, .mask_len = (int32_t)a->mask_len};
+    return ERROR(NOT_IMPLEMENTED, "heads of size %lld and %lld are longer than the CUDA kernel takes (%d): run the node on the CPU",
+                 (long long)a->size, (long long)a->v_size, CUDA_ATTENTION_SIZE);
+  *out = (cuda_attention){
+    .type = type, .batch = (int32_t)a->batch, .q_heads = (int32_t)a->q_heads, .kv_heads = (int32_t)a->kv_heads, .q_len = (int32_t)a->q_len,
+    .kv_len = (int32_t)a->kv_len, .size = (int32_t)a->size, .v_size = (int32_t)a->v_size, .q = on_device(a->q), .k = on_device(a->k),
+    .v = on_device(a->v), .y = on_device(a->y), .scale = (float)a->scale, .softcap = (float)a->softcap, .left = window(a->left),
+    .right = window(a->right), .offset = (int32_t)a->offset, .valid = a->valid, .mask_batch = a->mask_batch, .mask_head = a->mask_head,
+    .mask_row = a->mask_row, .mask_len = (int32_t)a->mask_len};
   if (a->mask) {
     out->mask = a->mask->data;
     out->mask_type = a->mask->type;

@@ -15,8 +15,8 @@ static bool of_one_type(const node *n, const fact *const *in) {
 
 static status check_count(const kernel_ctx *k, const tensor *t, const char *name, int64_t count) {
   if (!t || t->count == count) return OK;
-  return ERROR(INVALID_ARGUMENT, "%s of %s has %lld elements, but %lld are needed for this shape of the input", name, k->node->op_type, (long long)t->count,
-               (long long)count);
+  return ERROR(INVALID_ARGUMENT, "%s of %s has %lld elements, but %lld are needed for this shape of the input", name, k->node->op_type,
+               (long long)t->count, (long long)count);
 }
 
 enum { LONGEST_ROW = 1 << 30 };
@@ -86,7 +86,8 @@ static status skip_launch(kernel_ctx *k, stream *on) {
   if (!x->count || !y) return OK;
   int64_t n = x->rank ? x->dims[x->rank - 1] : 1;
   if (!skip->count || x->count % skip->count || skip->count % n)
-    return ERROR(INVALID_ARGUMENT, "skip has %lld elements, which do not repeat evenly over the input's %lld", (long long)skip->count, (long long)x->count);
+    return ERROR(INVALID_ARGUMENT, "skip has %lld elements, which do not repeat evenly over the input's %lld", (long long)skip->count,
+                 (long long)x->count);
   cuda_norm a = {.x = x->data, .skip = skip->data, .added = data_of(added), .y = y->data, .sum = data_of(sum), .rows = x->count / n, .n = n,
                  .skip_rows = skip->count / n, .scale = k->in[2]->data, .bias = data_of(beta), .period = 1, .each = 1};
   TRY(check_count(k, k->in[2], "gamma", n));

@@ -13,12 +13,13 @@ static status batchnorm_launch(kernel_ctx *k, stream *on) {
   int64_t channels = x->rank > 1 ? x->dims[1] : 1;
   for (int i = 1; i < 5; ++i)
     if (k->in[i]->count != channels)
-      return ERROR(INVALID_ARGUMENT, "'%s' has %lld elements, but the input has %lld channels", names[i], (long long)k->in[i]->count, (long long)channels);
+      return ERROR(INVALID_ARGUMENT, "'%s' has %lld elements, but the input has %lld channels", names[i], (long long)k->in[i]->count,
+                   (long long)channels);
   TRY(kernel_output_like(k, 0, x, &y));
   if (!y) return OK;
-  cuda_batchnorm b = {.type = x->type, .scale_type = k->in[1]->type, .mean_type = k->in[3]->type, .x = x->data, .scale = k->in[1]->data, .bias = k->in[2]->data,
-                      .mean = k->in[3]->data, .variance = k->in[4]->data, .y = y->data, .count = x->count, .channels = channels,
-                      .inner = x->rank > 2 ? dims_product(x->dims, 2, x->rank) : 1, .epsilon = p->epsilon};
+  cuda_batchnorm b = {.type = x->type, .scale_type = k->in[1]->type, .mean_type = k->in[3]->type, .x = x->data, .scale = k->in[1]->data,
+                      .bias = k->in[2]->data, .mean = k->in[3]->data, .variance = k->in[4]->data, .y = y->data, .count = x->count,
+                      .channels = channels, .inner = x->rank > 2 ? dims_product(x->dims, 2, x->rank) : 1, .epsilon = p->epsilon};
   return cuda_launched(cuda_batchnorm_run(&b, cuda_raw(on)));
 }
 
@@ -29,8 +30,8 @@ static status lrn_launch(kernel_ctx *k, stream *on) {
   if (x->rank < 2) return ERROR(INVALID_ARGUMENT, "the input has rank %d, expected at least the dims N and C", x->rank);
   TRY(kernel_output_like(k, 0, x, &y));
   if (!y) return OK;
-  cuda_lrn l = {.type = x->type, .x = x->data, .y = y->data, .count = x->count, .channels = x->dims[1], .inner = dims_product(x->dims, 2, x->rank), .size = p->size,
-                .alpha = p->alpha, .beta = p->beta, .bias = p->bias};
+  cuda_lrn l = {.type = x->type, .x = x->data, .y = y->data, .count = x->count, .channels = x->dims[1],
+                .inner = dims_product(x->dims, 2, x->rank), .size = p->size, .alpha = p->alpha, .beta = p->beta, .bias = p->bias};
   return cuda_launched(cuda_lrn_run(&l, cuda_raw(on)));
 }
 

@@ -7,10 +7,12 @@
 /* What the kernels know of an operator. */
 typedef struct reduction { reduce_join join; reduce_map map; reduce_finish finish; } reduction;
 
-static const reduction sum = {JOIN_SUM, MAP_NOTHING, FINISH_NOTHING}, mean = {JOIN_SUM, MAP_NOTHING, FINISH_MEAN}, product = {JOIN_PRODUCT, MAP_NOTHING, FINISH_NOTHING},
-                       largest = {JOIN_MAX, MAP_NOTHING, FINISH_NOTHING}, smallest = {JOIN_MIN, MAP_NOTHING, FINISH_NOTHING},
-                       absolute = {JOIN_SUM, MAP_ABSOLUTE, FINISH_NOTHING}, length = {JOIN_SUM, MAP_SQUARE, FINISH_ROOT}, squares = {JOIN_SUM, MAP_SQUARE, FINISH_NOTHING},
-                       log_sum = {JOIN_SUM, MAP_NOTHING, FINISH_LOGARITHM}, log_sum_exp = {JOIN_LOG_SUM_EXP, MAP_NOTHING, FINISH_NOTHING};
+static const reduction sum = {JOIN_SUM, MAP_NOTHING, FINISH_NOTHING}, mean = {JOIN_SUM, MAP_NOTHING, FINISH_MEAN};
+static const reduction product = {JOIN_PRODUCT, MAP_NOTHING, FINISH_NOTHING};
+static const reduction largest = {JOIN_MAX, MAP_NOTHING, FINISH_NOTHING}, smallest = {JOIN_MIN, MAP_NOTHING, FINISH_NOTHING};
+static const reduction absolute = {JOIN_SUM, MAP_ABSOLUTE, FINISH_NOTHING};
+static const reduction squares = {JOIN_SUM, MAP_SQUARE, FINISH_NOTHING}, length = {JOIN_SUM, MAP_SQUARE, FINISH_ROOT};
+static const reduction log_sum = {JOIN_SUM, MAP_NOTHING, FINISH_LOGARITHM}, log_sum_exp = {JOIN_LOG_SUM_EXP, MAP_NOTHING, FINISH_NOTHING};
 
 /* Launches still to come, the last of which writes the output; in between, halves are floats. */
 typedef struct reducing {
@@ -26,9 +28,9 @@ typedef struct reducing {
 static dtype type_between(dtype type) { return type == ORTC_FLOAT16 || type == ORTC_BFLOAT16 ? ORTC_FLOAT : type; }
 
 static status launch(reducing *r, int64_t outer, int64_t n, int64_t inner, int64_t parts, tensor *y) {
-  cuda_reduction a = {.from = r->type, .to = y ? y->type : type_between(r->type), .join = r->how->join, .map = r->started ? MAP_NOTHING : r->how->map,
-                      .finish = y ? r->how->finish : FINISH_NOTHING, .x = r->x, .y = y ? y->data : NULL, .outer = outer, .n = n, .inner = inner, .parts = parts,
-                      .whole = r->whole};
+  cuda_reduction a = {.from = r->type, .to = y ? y->type : type_between(r->type), .join = r->how->join,
+                      .map = r->started ? MAP_NOTHING : r->how->map, .finish = y ? r->how->finish : FINISH_NOTHING, .x = r->x,
+                      .y = y ? y->data : NULL, .outer = outer, .n = n, .inner = inner, .parts = parts, .whole = r->whole};
   a.chunk = ((n + parts - 1) / parts + 15) / 16 * 16;      /* begins where 16-byte reads can */
   if (!y) TRY(kernel_scratch(r->k, (size_t)(outer * parts * inner) * (size_t)dtype_width(a.to), &a.y));
   TRY(cuda_launched(cuda_reduce(&a, cuda_raw(r->on))));

@@ -11,10 +11,12 @@ static status rotary_launch(kernel_ctx *k, stream *on) {
   TRY(rotary_find_sizes(k->node, def, x, cos, sin, ids, &of));
   TRY(kernel_output_like(k, 0, x, &y));
   if (!y || !x->count) return OK;
-  if (of.half && of.rows < 1) return ERROR(INVALID_ARGUMENT, "the cosine and sine caches are empty, but there are %lld places", (long long)(of.batch * of.steps));
-  cuda_rotary r = {.type = x->type, .x = x->data, .cosine = cos->data, .sine = sin->data, .y = y->data, .ids = ids ? ids->data : NULL, .fault = cuda_fault(on),
-                   .ids_are_offset = of.ids_are_offset, .interleaved = attr_int_or(k->node, "interleaved", 0), .batch = of.batch, .heads = of.heads, .steps = of.steps,
-                   .size = of.size, .half = of.half, .rows = of.rows, .batch_stride = of.batch_stride, .head_stride = of.head_stride, .step_stride = of.step_stride};
+  if (of.half && of.rows < 1)
+    return ERROR(INVALID_ARGUMENT, "the cosine and sine caches are empty, but there are %lld places", (long long)(of.batch * of.steps));
+  cuda_rotary r = {.type = x->type, .x = x->data, .cosine = cos->data, .sine = sin->data, .y = y->data, .ids = ids ? ids->data : NULL,
+                   .fault = cuda_fault(on), .ids_are_offset = of.ids_are_offset, .interleaved = attr_int_or(k->node, "interleaved", 0),
+                   .batch = of.batch, .heads = of.heads, .steps = of.steps, .size = of.size, .half = of.half, .rows = of.rows,
+                   .batch_stride = of.batch_stride, .head_stride = of.head_stride, .step_stride = of.step_stride};
   return cuda_launched(cuda_rotary_run(&r, cuda_raw(on)));
 }
 
