@@ -39,6 +39,9 @@ def agree(nodes, feeds, constants=None):
     assert session.get_providers()[0] == CUDA
     for _ in range(2):
         got = session.run(None, feeds)[0]
+        if want.dtype.kind in "iu":
+            np.testing.assert_array_equal(got, want)
+            continue
         tolerance = TOLERANCE[want.dtype.type]
         np.testing.assert_allclose(got.astype(np.float64), want.astype(np.float64), rtol=tolerance, atol=tolerance)
 
@@ -61,6 +64,12 @@ def test_gemm(size, transposed, dtype):
 def test_every_shape_of_bias(shape):
     agree([helper.make_node("Gemm", ["a", "b", "c"], ["y"], alpha=0.5, beta=2.0)], {"a": numbers(33, 24), "c": numbers(*shape)}, {"b": numbers(24, 40)})
     agree([helper.make_node("Gemm", ["a", "b", "c"], ["y"])], {"a": numbers(33, 24), "c": numbers(*shape)}, {"b": numbers(24, 40)})
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.int64, np.uint64])
+def test_integers_wrap(dtype):
+    a, b, c = (random.integers(0, 2**31, shape).astype(dtype) for shape in ((9, 20), (20, 33), (33,)))
+    agree([helper.make_node("Gemm", ["a", "b", "c"], ["y"], alpha=-2.0, beta=3.0)], {"a": a}, {"b": b, "c": c})
 
 
 @pytest.mark.parametrize("batches", [((3,), (3,)), ((2, 3), (3,)), ((2, 1, 3), (4, 1)), ((), (5,)), ((4, 2), ())], ids=str)

@@ -115,6 +115,12 @@ private:
   }
 };
 
+/* A factor in the type of the sums; for integers it is a whole number, and may be negative where they are unsigned. */
+template <class N> N factor_of(float x) {
+  if constexpr (std::is_integral<N>::value) return static_cast<N>(static_cast<int64_t>(x));
+  else return x;
+}
+
 template <class T, class N> plain_end<T, N> end_of(const cuda_product &p, const cuda_operands &o) {
   plain_end<T, N> e = {};
   e.out = static_cast<T *>(o.c);
@@ -123,7 +129,7 @@ template <class T, class N> plain_end<T, N> end_of(const cuda_product &p, const 
   e.partial = p.splits > 1 ? static_cast<N *>(o.scratch) : nullptr;
   e.places = {p.c_row, p.c_column, p.c_image, p.image_columns ? divide_by(p.image_columns) : divisor{0, 0, 0}};
   e.bias_row = p.end.bias_row, e.bias_column = p.end.bias_column;
-  e.alpha = static_cast<N>(p.end.alpha), e.beta = static_cast<N>(p.end.beta);
+  e.alpha = factor_of<N>(p.end.alpha), e.beta = factor_of<N>(p.end.beta);
   e.act = p.end.act;
   bool regular = p.c_column == 1 && p.c_row % end_width == 0 && p.image_columns % end_width == 0 && p.c_image % end_width == 0;
   for (int d = 0; d < p.batch.rank; ++d) regular = regular && p.batch.c[d] % end_width == 0;
