@@ -37,8 +37,10 @@ static status replace_with(rewriter *w, int32_t index, const product *p, node **
 
 /* One number a column of the product's result. */
 static bool is_row_bias(const fact *bias, const fact *result) {
-  return bias->kind == KIND_TENSOR && bias->rank == 1 && bias->type == result->type && result->rank >= 2 && dim_known(bias->dims[0]) &&
-         bias->dims[0] == result->dims[result->rank - 1];
+  if (bias->kind != KIND_TENSOR || bias->rank < 1 || bias->rank > result->rank || bias->type != result->type || result->rank < 2) return false;
+  for (int d = 0; d < bias->rank - 1; ++d)
+    if (bias->dims[d] != 1) return false;
+  return dim_known(bias->dims[bias->rank - 1]) && bias->dims[bias->rank - 1] == result->dims[result->rank - 1];
 }
 
 /* Of an Add, the operand that is a product with room for the other: as a bias (input 2), or as the tensor Z (input 3). */

@@ -222,6 +222,13 @@ def test_a_bias_of_a_symbolic_batch(tmp_path):
     check(m, m("Add", randn(5), m("MatMul", "x", randn(4, 5))), tmp_path, ["FusedMatMul"])
 
 
+@pytest.mark.parametrize("shape, fuses", [((1, 5), True), ((1, 1, 5), True), ((2, 1, 5), False), ((3, 5), False), ((1, 1), False), ((1, 1, 1, 5), False)])
+def test_a_bias_may_have_leading_ones(tmp_path, shape, fuses):
+    """As scikit-learn's converter writes it; but not more dims than the product has."""
+    m = Model(x=randn(2, 3, 4))
+    check(m, m("Relu", m("Add", m("MatMul", "x", randn(4, 5)), randn(*shape))), tmp_path, ["FusedMatMul"] if fuses else ["MatMul", "Add", "Relu"])
+
+
 def test_a_scaled_bias_is_not_touched(tmp_path):
     m = Model(x=randn(3, 4), y=randn(3, 5))
     check(m, m("Add", m("Gemm", "x", randn(4, 5), randn(5), beta=0.5), "y"), tmp_path, ["Gemm", "Add"])
