@@ -1,7 +1,7 @@
 """Whole models on a GPU, everything bound to its memory: latency with and without CUDA graphs, beside onnxruntime where it has CUDA too.
 
     python benchmarks/bench_cuda.py [--models resnet50,bert_base,gpt2_step] [--type float16] [--rounds 7] [--seconds 0.3]
-    ORTCORE_CUDA=emulated python benchmarks/bench_cuda.py --models tiny_resnet,tiny_bert,tiny_gpt2 --seconds 0      # proves that the script works; its times mean nothing
+    ORTCORE_CUDA=emulated python benchmarks/bench_cuda.py --rounds 0      # counts kernels and copies; times of the emulated device mean nothing
 
 The networks are made here, with random weights: what they compute means nothing, how much they compute does. Each engine has a process of its own,
 and they run short rounds in turn. TFLOP/s are those of products and convolutions over the latency of the whole run; the card's own peaks stand
@@ -49,7 +49,16 @@ class BoundRun:
         self.session.run_with_iobinding(self.binding)
 
     def counters(self):
-        return self.session.stats()["latest"] if hasattr(self.session, "stats") else {}
+        """Of one run in the steady state. The emulated device counts kernels itself, those inside of graphs included."""
+        if not hasattr(self.session, "stats"):
+            return {}
+        from ortcore.cuda import emulation, is_emulated
+
+        if not is_emulated():
+            return self.session.stats()["latest"]
+        emulation.clear()
+        self()
+        return self.session.stats()["latest"] | {"launches": emulation.counters()["launches"]}
 
 
 def timed_round(call, seconds):
@@ -102,18 +111,19 @@ def measure(name, dtype, engines, rounds, seconds):
             times[engine] = answer.get("error") or [*times[engine], answer["ms"]]
     for worker in workers.values():
         worker.close()
-    return {e: statistics.median(t) if isinstance(t, list) else t for e, t in times.items()}, counters
+    return {e: t if isinstance(t, str) else statistics.median(t) if t else None for e, t in times.items()}, counters
 
 
 def print_model(name, dtype, times, counters):
     work = networks.NETWORKS[name].flops()
     for engine, ms in times.items():
-        if isinstance(ms, str):
-            print(f"| {name} | {dtype} | {engine} | {ms} | | | |")
-            continue
         count = counters[engine]
+        if isinstance(ms, str):
+            print(f"| {name} | {dtype} | {engine} | {ms} | | | | |")
+            continue
         copies = count.get("host_to_device_copies", "-"), count.get("device_to_host_copies", "-")
-        print(f"| {name} | {dtype} | {engine} | {ms:.3f} | {work / ms / 1e9:.2f} | {count.get('kernel_launches', '-')} | {copies[0]} + {copies[1]} |")
+        cells = name, dtype, engine, "-" if ms is None else f"{ms:.3f}", "-" if ms is None else f"{work / ms / 1e9:.2f}", count.get("kernel_launches", "-"), count.get("launches", "-"), f"{copies[0]} + {copies[1]}"
+        print("| " + " | ".join(map(str, cells)) + " |")
 
 
 def print_peaks(dtype, engine, seconds):
@@ -138,7 +148,7 @@ def main():
     engines = [e for e in ENGINES if is_available(e)]
     if not engines:
         sys.exit("no engine here has CUDA; ORTCORE_CUDA=emulated gives ortcore an emulated device")
-    print("| network | type | engine | ms | TFLOP/s | steps | copies to + from the GPU |\n|---|---|---|---:|---:|---:|---|")
+    print("| network | type | engine | ms | TFLOP/s | steps | kernels (emulated) | copies to + from the GPU |\n|---|---|---|---:|---:|---:|---:|---|")
     for name in arguments.models.split(","):
         print_model(name, arguments.type, *measure(name, arguments.type, engines, arguments.rounds, arguments.seconds))
     if arguments.peaks:
