@@ -16,8 +16,9 @@ import subprocess
 import sys
 import time
 
-import networks
 import numpy as np
+
+import networks
 
 CUDA, CPU = "CUDAExecutionProvider", "CPUExecutionProvider"
 ENGINES = {"ortcore": {}, "ortcore, graphs": {"enable_cuda_graph": "1"}, "onnxruntime": {}, "onnxruntime, graphs": {"enable_cuda_graph": "1"}}
@@ -122,7 +123,8 @@ def print_model(name, dtype, times, counters):
             print(f"| {name} | {dtype} | {engine} | {ms} | | | | |")
             continue
         copies = count.get("host_to_device_copies", "-"), count.get("device_to_host_copies", "-")
-        cells = name, dtype, engine, "-" if ms is None else f"{ms:.3f}", "-" if ms is None else f"{work / ms / 1e9:.2f}", count.get("kernel_launches", "-"), count.get("launches", "-"), f"{copies[0]} + {copies[1]}"
+        timed = ("-", "-") if ms is None else (f"{ms:.3f}", f"{work / ms / 1e9:.2f}")
+        cells = name, dtype, engine, *timed, count.get("kernel_launches", "-"), count.get("launches", "-"), f"{copies[0]} + {copies[1]}"
         print("| " + " | ".join(map(str, cells)) + " |")
 
 

@@ -6,7 +6,6 @@ import weakref
 import numpy as np
 import pytest
 
-
 # What sessions of these tests run on, where a test does not say otherwise: ORTCORE_TEST_PROVIDER=CUDAExecutionProvider asks a GPU the same questions.
 PROVIDERS = list(dict.fromkeys([os.environ.get("ORTCORE_TEST_PROVIDER", "CPUExecutionProvider"), "CPUExecutionProvider"]))
 

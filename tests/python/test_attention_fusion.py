@@ -55,7 +55,7 @@ def check(model, feeds, expected):
     _, ops = results_and_ops(model, feeds)
     for disabled in [], ["AttentionFusion"], ["AttentionHeadsFusion"], ["AttentionCacheFusion"]:
         results, _ = results_and_ops(model, feeds, disabled_optimizers=disabled)
-        for result, expectation in zip(results, want):
+        for result, expectation in zip(results, want, strict=False):
             np.testing.assert_allclose(result, expectation, rtol=1e-4, atol=1e-5)
     counted = {op: ops.count(op) for op in ("Attention", "Softmax", "Transpose", "Concat")}
     assert counted == {"Attention": 0, "Softmax": 0, "Transpose": 0, "Concat": 0} | expected, ops

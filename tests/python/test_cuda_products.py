@@ -121,20 +121,23 @@ def test_fused_ends_of_convolutions(what, activation, bias, summed):
     nodes = [helper.make_node("Conv", ["x", "w", "b"] if bias else ["x", "w"], ["0"], **attrs)]
     feeds, constants = {"x": numbers(*x)}, {"w": numbers(*w)} | ({"b": numbers(w[0])} if bias else {})
     if summed:
-        out = onnx.shape_inference.infer_shapes(onnx.load_from_string(model_of([helper.make_node("Conv", ["x", "w"], ["y"], **attrs)], feeds, {"w": constants["w"]})))
+        alone = model_of([helper.make_node("Conv", ["x", "w"], ["y"], **attrs)], feeds, {"w": constants["w"]})
+        out = onnx.shape_inference.infer_shapes(onnx.load_from_string(alone))
         feeds["z"] = numbers(*[d.dim_value for d in out.graph.output[0].type.tensor_type.shape.dim])
         nodes.append(helper.make_node("Add", ["0", "z"], ["1"]))
     nodes.append(helper.make_node(activation, [nodes[-1].output[0]], ["y"]))
     agree(nodes, feeds, constants)
 
 
-@pytest.mark.parametrize("attrs", [{}, {"strides": [2, 2]}, {"strides": [3, 2], "pads": [1, 0, 0, 1], "output_padding": [1, 0]}, {"group": 2, "dilations": [2, 1]}], ids=str)
+@pytest.mark.parametrize("attrs", [{}, {"strides": [2, 2]}, {"strides": [3, 2], "pads": [1, 0, 0, 1], "output_padding": [1, 0]},
+                                   {"group": 2, "dilations": [2, 1]}], ids=str)
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
 def test_transposed_convolutions(attrs, dtype):
     agree([helper.make_node("ConvTranspose", ["x", "w"], ["y"], **attrs)], {"x": numbers(2, 10, 5, 6, dtype=dtype)}, {"w": numbers(10, 8, 3, 3, dtype=dtype)})
 
 
-@pytest.mark.parametrize("equation", ["ij,jk->ik", "bij,bjk->bik", "bqhd,bkhd->bhqk", "bhqk,bkhd->bqhd", "ij,ij->", "ii->i", "ij->ji", "ijk,jl->ilk", "ij,k->ikj"])
+@pytest.mark.parametrize("equation", ["ij,jk->ik", "bij,bjk->bik", "bqhd,bkhd->bhqk", "bhqk,bkhd->bqhd",
+                                      "ij,ij->", "ii->i", "ij->ji", "ijk,jl->ilk", "ij,k->ikj"])
 def test_einsum(equation):
     extents = dict(zip("bijkqhdl", (2, 5, 6, 7, 4, 3, 8, 6), strict=True))
     terms = equation.split("->")[0].split(",")

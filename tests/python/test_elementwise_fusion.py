@@ -72,7 +72,8 @@ def test_channels_and_rows_broadcast(tmp_path):
 def test_truths_choose(tmp_path):
     x, z = randn(6, 11), randn(6, 11)
     x[0, 0], z[1, 1] = np.nan, np.inf
-    model = make(["p = Less x z", "q = IsNaN x", "r = Or p q", "s = Not r", "a = Where s x z", "y = Clip a low high"], {"x": x, "z": z}, {"low": F32(-1), "high": F32(1)})
+    nodes = ["p = Less x z", "q = IsNaN x", "r = Or p q", "s = Not r", "a = Where s x z", "y = Clip a low high"]
+    model = make(nodes, {"x": x, "z": z}, {"low": F32(-1), "high": F32(1)})
     check(model, {"x": x, "z": z}, tmp_path, 1)
 
 
