@@ -6,36 +6,8 @@
 #include <ortcore/base/threads.h>
 #include <string.h>
 
-#define T float
-#define ACC float
-#define LD(x) (x)
-#define NAME(x) f32_##x
-#include "conv_pack.h"
-#define T f16
-#define ACC float
-#define LD(x) f16_to_f32(x)
-#define NAME(x) f16_##x
-#include "conv_pack.h"
-#define T bf16
-#define ACC float
-#define LD(x) bf16_to_f32(x)
-#define NAME(x) bf16_##x
-#include "conv_pack.h"
-#define T double
-#define ACC double
-#define LD(x) (x)
-#define NAME(x) f64_##x
-#include "conv_pack.h"
-#define T uint8_t
-#define ACC uint32_t
-#define LD(x) ((uint32_t)(x))
-#define NAME(x) u8_##x
-#include "conv_pack.h"
-#define T int8_t
-#define ACC uint32_t
-#define LD(x) ((uint32_t)(int32_t)(x))
-#define NAME(x) i8_##x
-#include "conv_pack.h"
+#define PACK "conv_pack.h"
+#include "gemm_types.h"
 
 /* ---- Bytes ---------------------------------------------------------------------------------------------------------- */
 

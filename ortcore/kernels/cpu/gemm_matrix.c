@@ -11,21 +11,8 @@ enum { GEMM_VECTOR = 64 };
 
 static inline float minifloat_load(int type, uint8_t code) { return minifloat_to_f32(type, code); }
 
-#define T float
-#define ACC float
-#define LD(x) (x)
-#define NAME(x) f32_##x
-#include "gemm_pack.h"
-#define T f16
-#define ACC float
-#define LD(x) f16_to_f32(x)
-#define NAME(x) f16_##x
-#include "gemm_pack.h"
-#define T bf16
-#define ACC float
-#define LD(x) bf16_to_f32(x)
-#define NAME(x) bf16_##x
-#include "gemm_pack.h"
+#define PACK "gemm_pack.h"
+#include "gemm_types.h"
 #define T uint8_t
 #define ACC float
 #define LD(x) minifloat_load(ORTC_FLOAT8E4M3FN, x)
@@ -45,21 +32,6 @@ static inline float minifloat_load(int type, uint8_t code) { return minifloat_to
 #define ACC float
 #define LD(x) minifloat_load(ORTC_FLOAT8E5M2FNUZ, x)
 #define NAME(x) e5m2fnuz_##x
-#include "gemm_pack.h"
-#define T double
-#define ACC double
-#define LD(x) (x)
-#define NAME(x) f64_##x
-#include "gemm_pack.h"
-#define T uint8_t
-#define ACC uint32_t
-#define LD(x) ((uint32_t)(x))
-#define NAME(x) u8_##x
-#include "gemm_pack.h"
-#define T int8_t
-#define ACC uint32_t
-#define LD(x) ((uint32_t)(int32_t)(x))
-#define NAME(x) i8_##x
 #include "gemm_pack.h"
 #define T uint16_t
 #define ACC uint32_t
