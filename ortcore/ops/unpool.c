@@ -1,31 +1,11 @@
 /* MaxUnpool puts elements back where MaxPool found them; MaxRoiPool takes maxima over boxes. */
 #include "window_read.h"
 
-#include <ortcore/base/checked.h>
 #include <ortcore/base/half.h>
 #include <math.h>
 #include <string.h>
 
 /* ---- MaxUnpool ---------------------------------------------------------------------------------------------------- */
-
-/* Dims of the image that was pooled, as the attributes tell. */
-static status unpooled(const node *n, int rank, const dim *in, dim *out) {
-  window_attrs a;
-  TRY(window_attrs_read(n, rank - 2, &a));
-  out[0] = in[0], out[1] = in[1];
-  for (int i = 0; i < a.rank; ++i) {
-    int axis = SPATIAL - a.rank + i;
-    out[2 + i] = DIM_UNKNOWN;
-    if (!dim_known(in[2 + i])) continue;
-    int64_t size;
-    if (checked_mul(in[2 + i] - 1, a.stride[axis], &size) || checked_add(size, a.kernel[axis], &size) || checked_sub(size, a.begin[axis], &size) ||
-        checked_sub(size, a.end[axis], &size))
-      return ERROR(INVALID_ARGUMENT, "the image that was pooled would be too large on spatial axis %d", i);
-    out[2 + i] = size;
-    if (size < 0) return ERROR(INVALID_ARGUMENT, "attribute 'pads' is larger than the image on spatial axis %d", i);
-  }
-  return OK;
-}
 
 static status unpool_infer(infer_ctx *c) {
   const fact *x = c->in[0];
@@ -33,7 +13,7 @@ static status unpool_infer(infer_ctx *c) {
   int rank;
   TRY(window_spatial_rank(x, "X", &rank));
   if (rank == 0 || !c->out[0]) return OK;
-  TRY(unpooled(c->node, x->rank, x->dims, dims));
+  TRY(window_unpool(c->node, x->rank, x->dims, dims));
   if (c->in_count > 2 && c->in[2]) {
     int64_t given[MAX_RANK];
     int64_t count = fact_integers(c->in[2], given, MAX_RANK);
@@ -46,7 +26,7 @@ static status unpool_infer(infer_ctx *c) {
 static status unpool_run(kernel_ctx *k) {
   const tensor *x = k->in[0], *index = k->in[1], *wanted = k->in_count > 2 ? k->in[2] : NULL;
   int64_t dims[2 + SPATIAL], out_dims[2 + SPATIAL];
-  TRY(unpooled(k->node, x->rank, x->dims, dims));
+  TRY(window_unpool(k->node, x->rank, x->dims, dims));
   memcpy(out_dims, dims, sizeof dims);
   if (!dims_equal(x->rank, x->dims, index->rank, index->dims)) return ERROR(INVALID_ARGUMENT, "inputs 'X' and 'I' must have equal shapes");
   if (wanted && wanted->count != x->rank)

@@ -1,5 +1,7 @@
 #include "window_read.h"
 
+#include <ortcore/base/checked.h>
+
 #include <string.h>
 
 static status read_list(const node *n, const char *name, int rank, int64_t least, int64_t fallback, int64_t *out, bool *given) {
@@ -156,4 +158,22 @@ void image_dims(bool channels_last, int rank, int64_t *dims) {
   int64_t channels = dims[1];
   for (int i = 1; i < rank - 1; ++i) dims[i] = dims[i + 1];
   dims[rank - 1] = channels;
+}
+
+status window_unpool(const node *n, int rank, const dim *in, dim *out) {
+  window_attrs a;
+  TRY(window_attrs_read(n, rank - 2, &a));
+  out[0] = in[0], out[1] = in[1];
+  for (int i = 0; i < a.rank; ++i) {
+    int axis = SPATIAL - a.rank + i;
+    out[2 + i] = DIM_UNKNOWN;
+    if (!dim_known(in[2 + i])) continue;
+    int64_t size;
+    if (checked_mul(in[2 + i] - 1, a.stride[axis], &size) || checked_add(size, a.kernel[axis], &size) || checked_sub(size, a.begin[axis], &size) ||
+        checked_sub(size, a.end[axis], &size))
+      return ERROR(INVALID_ARGUMENT, "the image that was pooled would be too large on spatial axis %d", i);
+    out[2 + i] = size;
+    if (size < 0) return ERROR(INVALID_ARGUMENT, "attribute 'pads' is larger than the image on spatial axis %d", i);
+  }
+  return OK;
 }

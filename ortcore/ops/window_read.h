@@ -27,6 +27,9 @@ status window_attrs_weights(window_attrs *a, const int64_t *spatial) MUST_CHECK;
  * (may be NULL) is complete. */
 status window_slide(const window_attrs *a, const dim *in, dim *out, window *out_window) MUST_CHECK;
 
+/* Dims of the image that was pooled to `in`, as the attributes tell; unknown gives unknown. */
+status window_unpool(const node *n, int rank, const dim *in, dim *out) MUST_CHECK;
+
 /* Images with channels in the last dim (attribute `channels_last` of operators that the layout pass makes, and of com.microsoft's): the same
  * image with dims [N, C, spatial...], as everything here expects it. `image_dims` is the way back. */
 bool node_is_channels_last(const node *n);

@@ -10,6 +10,7 @@
   X(DIVISION, "an integer is divided by zero") \
   X(LENGTH, "a length is negative or longer than its axis") \
   X(IMAGE, "'batch_indices' names an image that 'X' does not have") \
+  X(PLACE, "an index names no element of the unpooled image") \
   X(SAMPLES, "a region takes more samples than a cell may have: set sampling_ratio, or see that spatial_scale fits") \
   X(POSITION, "a position id is negative, or there is no row for it in the cosine and sine caches")
 

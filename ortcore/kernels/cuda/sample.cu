@@ -1,4 +1,4 @@
-/* GridSample: a thread for each place of the grid makes its taps along every axis once, and then walks through the channels. Places and
+/* Where elements come from and go to in images. GridSample: a thread for each place of the grid makes its taps along every axis once, and then walks through the channels. Places and
  * weights are doubles, as on the CPU. RoiAlign: a thread for each cell of each region and channel. */
 #include <type_traits>
 
@@ -201,6 +201,49 @@ __global__ void __launch_bounds__(threads_per_block, 1) roi_kernel(cuda_roi_alig
   }
 }
 
+/* ---- AffineGrid and MaxUnpool ---- */
+
+template <class T> __global__ void __launch_bounds__(threads_per_block) affine_kernel(cuda_affine_grid g, int64_t places, const T *theta, T *grid) {
+  for (int64_t i = first_index(); i < g.batch * places; i += index_step()) {
+    double at[4] = {0, 0, 0, 0};
+    int64_t rest = i;
+    for (int d = g.axes - 1; d >= 0; --d) {                /* x first, as the grid has it */
+      double n = static_cast<double>(g.dims[d]), where = static_cast<double>(rest % g.dims[d]);
+      rest /= g.dims[d];
+      double x = g.align_corners ? (n > 1 ? -1 + 2 * where / (n - 1) : -1) : (2 * where + 1) / n - 1;
+      int coordinate = g.axes - 1 - d;
+      at[0] = coordinate == 0 ? x : at[0];
+      at[1] = coordinate == 1 ? x : at[1];
+      at[2] = coordinate == 2 ? x : at[2];
+    }
+    for (int row = 0; row < g.axes; ++row) {
+      const T *from = theta + (rest * g.axes + row) * (g.axes + 1);
+      double sum = load(from[g.axes]);
+      sum += load(from[0]) * at[0] + load(from[1]) * at[1];
+      if (g.axes == 3) sum += load(from[2]) * at[2];
+      grid[i * g.axes + row] = store<T>(static_cast<computed_t<T>>(sum));
+    }
+  }
+}
+
+/* Indices count in the image that was pooled; a larger output has the same coordinates, a smaller one lacks some. */
+template <class U>
+__global__ void __launch_bounds__(threads_per_block) unpool_kernel(cuda_unpool u, int64_t size, const U *x, const int64_t *index, U *y, int64_t *fault) {
+  for (int64_t i = first_index(); i < u.count; i += index_step()) {
+    int64_t place = index[i], to = 0, stride = 1;
+    bool inside = place >= 0 && place < size;
+    if (!inside) *fault = GPU_FAULT_PLACE;
+    for (int d = u.rank - 1; d >= 0; --d) {
+      int64_t at = place % u.dims[d];
+      place /= u.dims[d];
+      inside = inside && at < u.out_dims[d];
+      to += at * stride;
+      stride *= u.out_dims[d];
+    }
+    if (inside) y[to] = x[i];
+  }
+}
+
 }  // namespace
 
 int cuda_grid_sample_run(const cuda_grid_sample *g, const void *x, const void *grid, void *y, void *stream) {
@@ -220,6 +263,35 @@ int cuda_roi_align_run(const cuda_roi_align *r, const void *x, const void *rois,
     using T = std::remove_pointer_t<decltype(type)>;
     const T *from = static_cast<const T *>(x), *boxes = static_cast<const T *>(rois);
     roi_kernel<<<blocks_for(count), threads_per_block, 0, as_stream(stream)>>>(*r, from, boxes, batch, static_cast<T *>(y), fault);
+    return cudaGetLastError();
+  });
+}
+
+int cuda_affine_grid_run(const cuda_affine_grid *g, const void *theta, void *grid, void *stream) {
+  int64_t places = 1;
+  for (int d = 0; d < g->axes; ++d) places *= g->dims[d];
+  if (g->batch * places == 0) return cudaSuccess;
+  return with_float(g->type, [&](auto *type) {
+    using T = std::remove_pointer_t<decltype(type)>;
+    const T *from = static_cast<const T *>(theta);
+    affine_kernel<<<blocks_for(g->batch * places), threads_per_block, 0, as_stream(stream)>>>(*g, places, from, static_cast<T *>(grid));
+    return cudaGetLastError();
+  });
+}
+
+int cuda_unpool_run(const cuda_unpool *u, const void *x, const int64_t *index, void *y, int64_t *fault, void *stream) {
+  int64_t size = 1, out = 1;
+  for (int d = 0; d < u->rank; ++d) {
+    size *= u->dims[d];
+    out *= u->out_dims[d];
+  }
+  if (out == 0) return cudaSuccess;
+  cudaError_t error = cudaMemsetAsync(y, 0, static_cast<size_t>(out) * u->width, as_stream(stream));
+  if (error || u->count == 0) return error;
+  return with_width(u->width, [&](auto *unit) {
+    using U = std::remove_pointer_t<decltype(unit)>;
+    const U *from = static_cast<const U *>(x);
+    unpool_kernel<<<blocks_for(u->count), threads_per_block, 0, as_stream(stream)>>>(*u, size, from, index, static_cast<U *>(y), fault);
     return cudaGetLastError();
   });
 }

@@ -1,4 +1,4 @@
-/* Images read between their elements on a GPU, for C: GridSample and RoiAlign. */
+/* Images read between their elements on a GPU, for C: AffineGrid, GridSample and RoiAlign. And MaxUnpool, which puts elements back. */
 #ifndef ORTCORE_KERNELS_CUDA_SAMPLE_H
 #define ORTCORE_KERNELS_CUDA_SAMPLE_H
 
@@ -26,6 +26,16 @@ typedef struct cuda_roi_align { roi_params how; dtype type; int64_t images, chan
 
 /* `batch` names each region's image; one that is not there, or too many samples, is told to `fault` (fault.h). */
 int cuda_roi_align_run(const cuda_roi_align *r, const void *x, const void *rois, const int64_t *batch, void *y, int64_t *fault, void *stream);
+
+/* theta [batch, axes, axes + 1], grid [batch, dims..., axes]: the places of a regular grid, moved. */
+typedef struct cuda_affine_grid { dtype type; int32_t axes; bool align_corners; int64_t batch, dims[3]; } cuda_affine_grid;
+int cuda_affine_grid_run(const cuda_affine_grid *g, const void *theta, void *grid, void *stream);
+
+/* Elements of `width` bytes to where `index` says, in an image of `dims`; y has dims of its own. Elsewhere y is zero. */
+enum { CUDA_UNPOOL_RANK = 5 };
+typedef struct cuda_unpool { int32_t width, rank; int64_t count, dims[CUDA_UNPOOL_RANK], out_dims[CUDA_UNPOOL_RANK]; } cuda_unpool;
+/* An index that the image does not have is told to `fault`. */
+int cuda_unpool_run(const cuda_unpool *u, const void *x, const int64_t *index, void *y, int64_t *fault, void *stream);
 
 #ifdef __cplusplus
 }

@@ -248,7 +248,7 @@ OTHERS = [
       for opset, t in ((9, f32), (11, f64), (22, bf16), (11, f16))],
     case("MaxUnpool", 11, [data((1, 1, 2, 2)), PLACES[:, :1], np.array([1, 1, 5, 5], i64)], lambda x, i, _: unpool(x, i, (1, 1, 5, 5), (1, 1, 4, 4)), attrs=TWO, constant=False,
          id="larger output", peer="counts in the larger image"),
-    case("MaxUnpool", 11, [data((1, 2, 2, 2)), PLACES + 20], attrs=TWO, error="the unpooled image has 32 elements"),
+    case("MaxUnpool", 11, [data((1, 2, 2, 2)), PLACES + 20], attrs=TWO, error="the unpooled image"),
     case("MaxRoiPool", 1, [np.arange(2 * 5 * 6, dtype=f32).reshape(1, 2, 5, 6), np.array([[0, 0, 0, 5, 4], [0, 1, 1, 2, 2]], f32)],
          lambda x, r: np.stack([np.array([[x[0, c, 0:3, 0:3].max(), x[0, c, 0:3, 3:6].max()], [x[0, c, 2:5, 0:3].max(), x[0, c, 2:5, 3:6].max()]]) for c in (0, 1)]
                                + [x[0, c, 1:3, 1:3] for c in (0, 1)]).reshape(2, 2, 2, 2), attrs={"pooled_shape": [2, 2]}),
