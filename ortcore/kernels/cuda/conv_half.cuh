@@ -11,9 +11,9 @@ namespace ortcore {
 template <class T> int convolve_halves(const cuda_conv &c, const cuda_operands &o, void *stream) {
   const cuda_product &p = c.product;
   auto end = end_of<T, float>(p, o);
-  if (c.transposed) return multiply<mma_64<T, true, false>>(p, turned_weights_of<T>(c, o.a), image_of<T, true>(c, o.b, 0), end, stream);
+  if (c.transposed) return multiply<mma_64<T, true, false>>(p, turned_weights_of<T>(c, o.a), image_of<T, true>(c, o.b), end, stream);
   auto weights = left_of<T>(p, o.a);
-  auto image = image_of<T, false>(c, o.b, 0);
+  auto image = image_of<T, false>(c, o.b);
   if (p.route == CUDA_PRODUCT_TILES_128) return multiply<mma_128<T, true, false>>(p, weights, image, end, stream);
   return multiply<mma_64<T, true, false>>(p, weights, image, end, stream);
 }

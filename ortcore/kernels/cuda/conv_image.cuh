@@ -11,9 +11,9 @@ namespace ortcore {
 
 constexpr int nowhere = INT_MIN / 2;                       /* a coordinate that stays outside whatever tap is added */
 
-template <class T, bool TRANSPOSED, class E = T> struct image_source {
+template <class T, bool TRANSPOSED> struct image_source {
   using stored = T;
-  using element = E;
+  using element = T;
   struct spot { int64_t base; int at[CUDA_SPATIAL]; };      /* of a window's first tap */
   struct entry { int offset, at[CUDA_SPATIAL]; };           /* of a tap in an input channel, relative to that; offset -1: none */
   static constexpr bool planned = true, vectors = false, along_inner = false;
@@ -23,7 +23,6 @@ template <class T, bool TRANSPOSED, class E = T> struct image_source {
   cuda_window window;
   window_places places;
   divisor strides[CUDA_SPATIAL];
-  int zero_point;                                           /* taken off what is inside; pads are exactly zero */
 
   ON_GPU spot look(int outer) const {
     spot s;
@@ -47,7 +46,7 @@ template <class T, bool TRANSPOSED, class E = T> struct image_source {
     if (inner >= inners) e.offset = -1;
     *out = e;
   }
-  ON_GPU void move(const T *from, const spot &s, int, const entry *e, E *to) const {
+  ON_GPU void move(const T *from, const spot &s, int, const entry *e, T *to) const {
     int64_t place = s.base + e->offset;
     bool inside = e->offset >= 0;
 #pragma unroll
@@ -61,8 +60,7 @@ template <class T, bool TRANSPOSED, class E = T> struct image_source {
         inside = inside && static_cast<unsigned>(at) < static_cast<unsigned>(window.in[d]);
       }
     }
-    if constexpr (std::is_same<T, E>::value) move_element(to, inside ? from + place : from, inside);
-    else *to = inside ? E(from[place]) - zero_point : 0;
+    move_element(to, inside ? from + place : from, inside);
   }
   ON_GPU void copy(const T *, int, int, void *) const {}
 };
@@ -90,16 +88,14 @@ template <class T> struct turned_weights_source {
   ON_GPU void copy(const T *, int, int, void *) const {}
 };
 
-template <class T, bool TRANSPOSED, class E = T>
-image_source<T, TRANSPOSED, E> image_of(const cuda_conv &c, const void *x, int zero_point) {
-  image_source<T, TRANSPOSED, E> s = {};
+template <class T, bool TRANSPOSED> image_source<T, TRANSPOSED> image_of(const cuda_conv &c, const void *x) {
+  image_source<T, TRANSPOSED> s = {};
   s.data = static_cast<const T *>(x);
   s.outers = static_cast<int>(c.product.n), s.inners = static_cast<int>(c.product.k);
   s.channel_step = static_cast<int>(c.x.channel), s.image_step = c.x.image;
   s.window = c.window;
   s.places = places_of(c.window);
   for (int d = 0; d < CUDA_SPATIAL; ++d) s.axis_step[d] = static_cast<int>(c.x.axis[d]), s.strides[d] = divide_by(c.window.stride[d]);
-  s.zero_point = zero_point;
   return s;
 }
 

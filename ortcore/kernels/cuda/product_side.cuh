@@ -19,18 +19,18 @@
 
 namespace ortcore {
 
-/* One element, or zero: `from` is read only if it is `there`. */
-template <class T, class E> ON_GPU void move_element(E *to, const T *from, bool there) {
-  if constexpr (std::is_same<T, E>::value && sizeof(T) >= 4) copy_element<sizeof(T)>(to, from, there ? sizeof(T) : 0);
-  else *to = there ? E(*from) : E(0.0f);
+/* One element, or zero: `from` is read only if it is `there`. The hardware copies no less than four bytes asynchronously. */
+template <class T> ON_GPU void move_element(T *to, const T *from, bool there) {
+  if constexpr (sizeof(T) >= 4) copy_element<sizeof(T)>(to, from, there ? sizeof(T) : 0);
+  else *to = there ? *from : T(0.0f);
 }
 
 struct no_entry {};
 
-/* A matrix in memory. E is T, or what a narrow T is widened to. */
-template <class T, class E = T> struct matrix_source {
+/* A matrix in memory. */
+template <class T> struct matrix_source {
   using stored = T;
-  using element = E;
+  using element = T;
   using spot = int;
   using entry = no_entry;
   static constexpr bool planned = false;
@@ -39,7 +39,7 @@ template <class T, class E = T> struct matrix_source {
   bool vectors, along_inner;
 
   ON_GPU spot look(int outer) const { return outer; }
-  ON_GPU void move(const T *from, spot outer, int inner, const entry *, E *to) const {
+  ON_GPU void move(const T *from, spot outer, int inner, const entry *, T *to) const {
     bool there = outer < outers && inner < inners;
     move_element(to, there ? from + static_cast<int64_t>(outer) * outer_stride + static_cast<int64_t>(inner) * inner_stride : from, there);
   }

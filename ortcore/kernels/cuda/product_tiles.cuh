@@ -167,28 +167,21 @@ int multiply(const cuda_product &p, const A &a, const B &b, const END &end, void
 }
 
 /* One side as it lies in memory. 16 bytes are moved at a time where every step between matrices, rows or columns is a multiple of them. */
-template <class T, class E = T>
-matrix_source<T, E> matrix_of(const void *data, int64_t outers, int64_t inners, int64_t outer, int64_t inner, int batch_rank,
-                              const int64_t *steps) {
+template <class T>
+matrix_source<T> matrix_of(const void *data, int64_t outers, int64_t inners, int64_t outer, int64_t inner, int batch_rank, const int64_t *steps) {
   constexpr int per_copy = 16 / sizeof(T);
   bool along_inner = inner == 1 && (outer != 1 || inners > outers);
-  bool regular =
-      std::is_same<T, E>::value && aligned16(data) && (along_inner ? inner : outer) == 1 && (along_inner ? outer : inner) % per_copy == 0;
+  bool regular = aligned16(data) && (along_inner ? inner : outer) == 1 && (along_inner ? outer : inner) % per_copy == 0;
   for (int d = 0; d < batch_rank; ++d) regular = regular && steps[d] % per_copy == 0;
-  return {static_cast<const T *>(data),
-          static_cast<int>(outers),
-          static_cast<int>(inners),
-          static_cast<int>(outer),
-          static_cast<int>(inner),
-          regular,
-          along_inner};
+  return {static_cast<const T *>(data), static_cast<int>(outers), static_cast<int>(inners), static_cast<int>(outer), static_cast<int>(inner),
+          regular, along_inner};
 }
 
-template <class T, class E = T> matrix_source<T, E> left_of(const cuda_product &p, const void *a) {
-  return matrix_of<T, E>(a, p.m, p.k, p.a_row, p.a_inner, p.batch.rank, p.batch.a);
+template <class T> matrix_source<T> left_of(const cuda_product &p, const void *a) {
+  return matrix_of<T>(a, p.m, p.k, p.a_row, p.a_inner, p.batch.rank, p.batch.a);
 }
-template <class T, class E = T> matrix_source<T, E> right_of(const cuda_product &p, const void *b) {
-  return matrix_of<T, E>(b, p.n, p.k, p.b_column, p.b_inner, p.batch.rank, p.batch.b);
+template <class T> matrix_source<T> right_of(const cuda_product &p, const void *b) {
+  return matrix_of<T>(b, p.n, p.k, p.b_column, p.b_inner, p.batch.rank, p.batch.b);
 }
 
 }  // namespace ortcore
