@@ -10,6 +10,8 @@ import ortcore as ort
 RNG = np.random.default_rng(7)
 F32, FLOAT = np.float32, TensorProto.FLOAT
 
+needs_onednn = pytest.mark.skipif("oneDNN" not in ort.get_build_info(), reason="without oneDNN nothing is turned to channels last")
+
 
 def randn(*shape, dtype=F32):
     return RNG.standard_normal(shape).astype(dtype)
@@ -305,6 +307,7 @@ def batch_norm(m, x, channels):
     return m("BatchNormalization", x, randn(channels), randn(channels), randn(channels), abs(randn(channels)) + F32(0.5))
 
 
+@needs_onednn
 def test_a_batch_norm_between_convolutions_lies_channels_last(tmp_path):
     """BatchNormalization, Mul and Add become one Mul and one Add, and no transpose stands between the convolutions."""
     m = Model(x=image())
@@ -318,6 +321,7 @@ def test_a_batch_norm_between_convolutions_lies_channels_last(tmp_path):
     assert [op for op in ops if op != "Transpose"] == ["FusedConv", "MaxPool", "Mul", "Add", "Relu", "FusedConv"]
 
 
+@needs_onednn
 @pytest.mark.parametrize("scales", [1, 4])
 def test_quantised_images_lie_channels_last(tmp_path, scales):
     m = Model(x=image())
