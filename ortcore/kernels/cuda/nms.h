@@ -13,7 +13,7 @@ typedef struct cuda_nms {
   const float *boxes, *scores;
   int64_t batch, classes, count, most;                     /* most: boxes of a class that stay; count and most are positive, count below 2^31 */
   float iou_threshold, score_threshold;
-  bool centred, has_score_threshold;                       /* centred: boxes are x, y, width, height; else two corners */
+  int32_t centred, has_score_threshold;                    /* truths. centred: boxes are x, y, width, height; else two corners */
 } cuda_nms;
 
 size_t cuda_nms_scratch_bytes(const cuda_nms *n);

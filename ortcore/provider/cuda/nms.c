@@ -21,8 +21,8 @@ static status nms_read(const kernel_ctx *k, cuda_nms *n) {
   TRY(scalar_check(score, "score_threshold"));
   *n = (cuda_nms){.boxes = boxes->data, .scores = scores->data, .batch = scores->dims[0], .classes = scores->dims[1], .count = boxes->dims[1],
                   .most = most ? *(const int64_t *)most->data : 0, .iou_threshold = iou ? *(const float *)iou->data : 0,
-                  .score_threshold = score ? *(const float *)score->data : 0, .has_score_threshold = score,
-                  .centred = attr_int_or(k->node, "center_point_box", 0)};
+                  .score_threshold = score ? *(const float *)score->data : 0, .has_score_threshold = score != NULL,
+                  .centred = attr_int_or(k->node, "center_point_box", 0) != 0};
   if (!(n->iou_threshold >= 0 && n->iou_threshold <= 1))
     return ERROR(INVALID_ARGUMENT, "'iou_threshold' is %g, expected 0 to 1", (double)n->iou_threshold);
   if (n->count > INT32_MAX) return ERROR(NOT_IMPLEMENTED, "%lld boxes are too many", (long long)n->count);
