@@ -360,6 +360,8 @@ ORTC_API const char *ortc_session_get_provider(const ortc_session *session, size
 /* Option `index` of that provider as it holds for the session, given or by default; false out of range. */
 ORTC_API bool ortc_session_get_provider_option(const ortc_session *session, const char *provider, size_t index, const char **out_key, const char **out_value);
 ORTC_API ortc_allocator *ortc_session_get_allocator(const ortc_session *session);            /* lent: the session's CPU allocator */
+ORTC_API ortc_allocator *ortc_session_get_device_allocator(const ortc_session *session);     /* lent: its arena on its GPU, from which weights and
+                                                                                                streams take theirs; NULL on the CPU */
 /* Nodes as placed. Returns false out of range. Names are the model's after optimisation. Copies between host and device are nodes MemcpyFromHost
  * and MemcpyToHost. */
 typedef struct ortc_node_info {

@@ -83,11 +83,19 @@ static int64_t output_bytes(plan *p, const step *s) {
   return failed ? -1 : (int64_t)tensor_bytes(&shape);
 }
 
+ortc_allocator *ortc_session_get_device_allocator(const ortc_session *session) { return session ? session->lanes.memory : NULL; }
+
+/* A view runs nowhere: it is where its memory is. */
+static bool runs_on_device(const plan *p, const step *s) {
+  if (s->kernel) return true;
+  return (s->op->flags & OP_VIEW) && s->out_count && s->out[0] != NO_VALUE && plan_on_device(p, s->out[0]);
+}
+
 bool ortc_session_get_node(const ortc_session *session, size_t index, ortc_node_info *out_info) {
   if (!session || !out_info || index >= (size_t)session->plan->step_count) return false;
   const step *s = &session->plan->steps[index];
   const node *n = s->node;
-  *out_info = (ortc_node_info){n->name, n->op_type, n->domain, session_node_provider(n), n->placed_because, output_bytes(session->plan, s)};
+  *out_info = (ortc_node_info){n->name, n->op_type, n->domain, runs_on_device(session->plan, s) ? PROVIDER_CUDA : PROVIDER_CPU, n->placed_because, output_bytes(session->plan, s)};
   return true;
 }
 

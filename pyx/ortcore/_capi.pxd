@@ -194,6 +194,7 @@ cdef extern from "ortcore.h" nogil:
     bint ortc_session_get_provider_option(const ortc_session *session, const char *provider, size_t index, const char **out_key,
                                           const char **out_value)
     ortc_allocator *ortc_session_get_allocator(const ortc_session *session)
+    ortc_allocator *ortc_session_get_device_allocator(const ortc_session *session)
     ctypedef struct ortc_node_info:
         const char *name
         const char *op_type

@@ -157,10 +157,13 @@ cdef class NativeSession:
         ortc_session_get_stats(self.pointer, &both[0], &both[1])
         return stats_dict(&both[0]), stats_dict(&both[1])
 
-    def memory_stats(self):
-        """{counter: number} of the session's allocator."""
+    def memory_stats(self, bint on_device):
+        """{counter: number} of the session's allocator on the CPU or on its GPU; None where it has none."""
         cdef ortc_allocator_stats s
-        ortc_allocator_get_stats(ortc_session_get_allocator(self.pointer), &s)
+        cdef ortc_allocator *allocator = ortc_session_get_device_allocator(self.pointer) if on_device else ortc_session_get_allocator(self.pointer)
+        if allocator is NULL:
+            return None
+        ortc_allocator_get_stats(allocator, &s)
         return {"bytes_in_use": s.bytes_in_use, "peak_bytes_in_use": s.peak_bytes_in_use, "bytes_reserved": s.bytes_reserved, "max_bytes": s.max_bytes,
                 "allocations": s.allocations, "frees": s.frees, "extensions": s.extensions, "shrinks": s.shrinks,
                 "largest_allocation": s.largest_allocation}

@@ -260,9 +260,15 @@ class InferenceSession(SessionBase):
         total, latest = self._native().stats()
         return {"total": total, "latest": latest}
 
-    def memory_stats(self) -> dict[str, int]:
-        """Counters of the session's allocator: bytes_in_use, peak_bytes_in_use, bytes_reserved, max_bytes, allocations, ..."""
-        return self._native().memory_stats()
+    def memory_stats(self, device: str = "cpu") -> dict[str, int]:
+        """Counters of the session's allocator on "cpu" or "cuda": bytes_in_use, peak_bytes_in_use, bytes_reserved, max_bytes, allocations, ... What
+        the weights and each stream of a session on CUDA have taken counts as in use there."""
+        if device not in ("cpu", "cuda"):
+            raise make_error(2, f"device must be 'cpu' or 'cuda', not {device!r}")
+        stats = self._native().memory_stats(device == "cuda")
+        if stats is None:
+            raise make_error(2, "this session has no memory on 'cuda': it runs on the CPU only")
+        return stats
 
     def trim(self) -> int:
         """Gives memory that idle runs keep back to the system; returns the number of bytes."""

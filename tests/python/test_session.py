@@ -228,6 +228,10 @@ def test_stats_and_trim():
     stats = session.stats()
     assert stats["total"]["runs"] == 1 and stats["latest"]["kernel_launches"] == 1
     assert session.memory_stats()["bytes_in_use"] >= 0 and session.trim() >= 0
+    with pytest.raises(RuntimeError, match="runs on the CPU only"):
+        session.memory_stats("cuda")
+    with pytest.raises(RuntimeError, match="'gpu'"):
+        session.memory_stats("gpu")
     assert session.run(None, {"a": A, "b": A})[0].shape == (3, 2)
 
 
