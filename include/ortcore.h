@@ -295,6 +295,9 @@ typedef struct ortc_operator {
   uint32_t types[7];                         /* what the type variables T, T1..T5 and V stand for: bit n is ortc_element_type n */
 } ortc_operator;
 ORTC_API bool ortc_get_operator(size_t index, ortc_operator *out_operator);      /* false out of range */
+/* The same of the kernels for GPUs, where CUDA (emulated or not) is available. types[0] are those of the first input; signature is "". A kernel may
+ * refuse some attributes and shapes: ortc_session_get_node tells where a node of a model runs. */
+ORTC_API bool ortc_get_cuda_kernel(size_t index, ortc_operator *out_kernel);
 
 /* ---- Sessions ----------------------------------------------------------------------------------------------------- */
 

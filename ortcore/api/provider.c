@@ -40,6 +40,19 @@ void ortc_set_cuda_library_folders(const char *folders) {
   if (p) p->set_library_folders(folders);
 }
 
+bool ortc_get_cuda_kernel(size_t index, ortc_operator *out_kernel) {
+  const provider *p = provider_cuda(NULL);
+  *out_kernel = (ortc_operator){0};
+  for (const kernel_row *const *family = p ? p->families : NULL; family && *family; ++family) {
+    for (const kernel_row *row = *family; row->op; ++row) {
+      if (index--) continue;
+      *out_kernel = (ortc_operator){row->op, row->domain ? row->domain : "", row->since, "", {row->types}};
+      return true;
+    }
+  }
+  return false;
+}
+
 bool ortc_get_operator(size_t index, ortc_operator *out_operator) {
   const op_def *op = op_at(index);
   *out_operator = op ? (ortc_operator){op->name, op->domain ? op->domain : "", op->since, op->signature, {op->T, op->T1, op->T2, op->T3, op->T4, op->T5, op->V}}

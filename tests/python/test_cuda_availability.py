@@ -49,7 +49,7 @@ def test_without_cuda_sessions_run_on_the_cpu(tmp_path):
         try:
             ort.cuda.use_emulation()
         except RuntimeError as error:
-            assert "before CUDA is used" in str(error)
+            assert "before CUDA is used" in str(error) or "has no CUDA provider" in str(error)
         else:
             raise AssertionError
         """, tmp_path)
