@@ -3,6 +3,7 @@
 Arrays offer their address, `__cuda_array_interface__` and DLPack; streams and events have handles as those of other libraries have.
 """
 import ctypes
+from contextlib import contextmanager
 from functools import cache
 
 import numpy as np
@@ -186,3 +187,23 @@ def array(source, kind=DeviceArray, **arguments):
     """The same on the device."""
     source = np.asarray(source)
     return kind(source.shape, source.dtype, **arguments).fill(source)
+
+
+class Graph:
+    """What a stream recorded, to be launched."""
+
+    def launch(self, stream):
+        call("cudaGraphLaunch", ctypes.c_void_p(self.handle), ctypes.c_void_p(stream.handle))
+
+
+@contextmanager
+def captured(stream):
+    """Work that is enqueued on the stream meanwhile becomes the graph that this gives."""
+    graph, recorded, executable = Graph(), ctypes.c_void_p(), ctypes.c_void_p()
+    call("cudaStreamBeginCapture", ctypes.c_void_p(stream.handle), 1)     # for this thread
+    try:
+        yield graph
+    finally:
+        call("cudaStreamEndCapture", ctypes.c_void_p(stream.handle), ctypes.byref(recorded))
+    call("cudaGraphInstantiate", ctypes.byref(executable), recorded, ctypes.c_ulonglong(0))
+    graph.handle = executable.value

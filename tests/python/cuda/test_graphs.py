@@ -171,3 +171,36 @@ def test_a_binding_releases_its_graphs_and_their_memory(session, emulated):
         live = emulated.counters()["live_bytes"]
         assert before is None or live == before
         before = live
+
+def test_a_bound_run_joins_a_capture_of_the_caller(session, device):
+    work = device.Stream()
+    s = session(model(), user_compute_stream=str(work.handle))
+    x, y = on_device(array(1)), on_device(np.zeros(12, np.float32))
+    binding = s.io_binding()
+    binding.bind_ortvalue_input("x", x)
+    binding.bind_ortvalue_output("y", y)
+    s.run_with_iobinding(binding)                           # what a first run makes is there
+    with device.captured(work) as graph:
+        s.run_with_iobinding(binding)
+    for value in (4, -2):
+        x.update_inplace(array(value))
+        graph.launch(work)
+        work.synchronize()
+        assert np.array_equal(y.numpy(), expected(array(value)))
+
+
+def test_what_cannot_be_captured_is_refused_with_its_reason(session, device):
+    work = device.Stream()
+    s = session(model(), user_compute_stream=str(work.handle))
+    binding = s.io_binding()
+    binding.bind_cpu_input("x", array(1))
+    binding.bind_output("y", "cuda", 0)
+    with device.captured(work) as graph:
+        with pytest.raises(RuntimeError, match="input 'x' is not in the device's memory"):
+            s.run_with_iobinding(binding)
+        with pytest.raises(RuntimeError, match="only a run with an IOBinding"):
+            s.run(None, {"x": array(1)})
+    graph.launch(work)
+    work.synchronize()
+    s.run_with_iobinding(binding)
+    assert np.array_equal(binding.copy_outputs_to_cpu()[0], expected(array(1)))
