@@ -73,12 +73,17 @@ cudaError_t check_shape(const kernel_symbol &k, const dim3 &grid, const dim3 &bl
 
 std::string kernel_work::describe() const { return "kernel " + readable(symbol->name); }
 
+/* Two bools and then padding, in which the rest of an address was left? */
+static bool may_be_padding(uint64_t word) { return (word & 0xfefe) == 0; }
+
 /* Any aligned eight bytes of the parameters that hold an address of device memory: pointers stand in structs too. */
 void kernel_work::spans(std::vector<span> *out) const {
+  std::vector<bool> is_pointer(params.size() + 8);
+  for (unsigned i = 0; i < symbol->image->param_count; ++i) is_pointer[symbol->image->params[2 * i]] = symbol->image->params[2 * i + 1] == 8;
   for (size_t i = 0; i + 8 <= params.size(); i += 8) {
     uint64_t word;
     memcpy(&word, params.data() + i, 8);
-    if (find_device_allocation(word)) out->push_back({word, 0, false});
+    if (find_device_allocation(word)) out->push_back({word, 0, false, is_pointer[i] || !may_be_padding(word)});
   }
 }
 

@@ -19,7 +19,9 @@ namespace {
 
 constexpr size_t kAlignment = 512, kRedZone = 512;
 constexpr size_t kReserve = size_t{1} << 36;                /* of addresses, for each device */
-constexpr uint64_t kFirstBase = 0x300000000000;             /* easy to recognise, and free in ordinary processes and under ASan */
+/* Easy to recognise, and free in ordinary processes and under ASan. The lower half is no small number, so that a number in front of four bytes of
+ * padding does not look like an address. */
+constexpr uint64_t kFirstBase = 0x300040000000;
 /* Changing the protection of memory takes time for each page that it has: with pages of this size that is little. */
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr unsigned char kFresh = 0xFF;                      /* not-a-number in every float format */
@@ -91,7 +93,8 @@ bool device_memory::reserve() {
     if (got == MAP_FAILED) continue;
     madvise(got, bytes, MADV_DONTFORK);
     madvise(got, bytes, MADV_HUGEPAGE);
-    base = top = round_up(reinterpret_cast<uint64_t>(got), kHugePage);
+    base = round_up(reinterpret_cast<uint64_t>(got), kHugePage);
+    top = base + 2 * kAlignment;
     reserved = bytes - (base - reinterpret_cast<uint64_t>(got));
     return true;
   }

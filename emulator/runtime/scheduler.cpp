@@ -92,7 +92,7 @@ void check_not_freed(const operation &op, const stream &s) {
   op.what->spans(&spans);
   for (const span &used : spans) {
     allocation *a = find_device_allocation(used.address);
-    if (!a || !a->freed || used.address >= a->address + a->bytes) continue;
+    if (!a || !a->freed || !used.certain || used.address >= a->address + a->bytes) continue;
     report("use_after_free", "%s uses %s, which %s has freed", name_of(op, s).c_str(), describe(*a).c_str(), a->freed_by);
   }
 }

@@ -36,6 +36,7 @@ struct span {
   uint64_t address;
   size_t bytes;
   bool write;
+  bool certain = true;              /* false: eight bytes that look like an address, but may be padding of a struct */
 };
 
 /* What one operation does; the same object serves each launch of the graph that it is a node of. */
