@@ -53,8 +53,9 @@ static status check_memory(const ortc_session *s, const ortc_value *v, const cha
   const device *d = s->lanes.device ? device_of(&v->memory->info) : NULL;
   if (d && (v->memory->allocator || !v->view.count)) return OK;
   if (d) return status_context(d->vtable->check_memory(d, v->view.data, tensor_bytes(&v->view), (size_t)tensor_width(&v->view)), "%s '%s'", role, name);
-  return ERROR(INVALID_ARGUMENT, "%s '%s' is bound to memory on %s:%d, which this session, running on the CPU only, cannot reach; bind host memory", role, name,
-               memory_info_device_name(&v->memory->info), v->memory->info.device_id);
+  return ERROR(INVALID_ARGUMENT, "%s '%s' is bound to memory on %s:%d, which this session, running on %s, cannot reach; bind host memory%s", role, name,
+               memory_info_device_name(&v->memory->info), v->memory->info.device_id, s->lanes.device ? s->lanes.device->name : "the CPU only",
+               s->lanes.device ? " or that GPU's" : "");
 }
 
 /* What a run reads and writes stays bound until it has ended: its output allocators might change that. */
@@ -126,7 +127,8 @@ static status check_output(const ortc_session *s, const session_io *io, const bo
   const char *name = io->info.name;
   if (how->kind == TARGET_ENGINE) {
     if (!memory_info_is_host(&how->info) && !(s->lanes.device && device_of(&how->info)))
-      LOG(WARNING, "output '%s' is bound to %s, which this session does not have; it will be on the CPU", name, memory_info_device_name(&how->info));
+      LOG(WARNING, "output '%s' is bound to %s:%d, which this session does not have; it will be on the CPU", name, memory_info_device_name(&how->info),
+          how->info.device_id);
     return OK;
   }
   if (io->declared.kind != KIND_TENSOR) return ERROR(INVALID_ARGUMENT, "output '%s' is %s; only tensors can be written into a buffer", name, io->info.type);

@@ -149,3 +149,9 @@ def test_memory_comes_back(session, emulated):
     del s
     gc.collect()
     assert emulated.counters()["live_bytes"] == before
+
+
+def test_memory_of_a_gpu_that_is_not_there_is_refused_by_its_name(add):
+    binding = add.io_binding()
+    with pytest.raises(RuntimeError, match=r"'a' is bound to memory on cuda:7, which this session, running on GPU 0 .*, cannot reach"):
+        binding.bind_input("a", "cuda", 7, np.float32, [3, 2], 1 << 20)
