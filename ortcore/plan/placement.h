@@ -1,8 +1,8 @@
 /* Where nodes run and values lie in a session whose first provider is a device.
  *
  * A node runs on the device if the provider has a kernel for it, unless it is shape arithmetic, whose results the host needs. A value lies where
- * it is made; a graph input or constant where it is read. Where a value is read on the other side a node MemcpyToHost or MemcpyFromHost
- * stands before its first reader there, that says why. Views follow what they view; subgraphs run on the host. */
+ * it is made; a graph input or constant where it is read. Where a value is read on the other side a node MemcpyToHost or MemcpyFromHost,
+ * with its reason, stands before its first reader there. Views follow what they view; subgraphs run on the host. */
 #ifndef ORTCORE_PLAN_PLACEMENT_H
 #define ORTCORE_PLAN_PLACEMENT_H
 

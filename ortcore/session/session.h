@@ -58,7 +58,6 @@ status session_acquire_frame(ortc_session *s, const feed *feeds, const lane *on,
 /* session/run.c: feeds by graph input (all set but those of overridable initializers), targets by graph output. on and graphs: the binding's;
  * NULL: any lane, or the host, and no graphs. Everything is complete when it returns, unless the caller's stream or options say that the caller waits. */
 status session_run(ortc_session *s, const ortc_run_options *options, feed *feeds, target *targets, uint64_t copied, lane *on, graph_cache *graphs) MUST_CHECK;
-
 feed feed_of_value(const ortc_value *value);
 /* The value that a target became; retains. */
 status target_value(target *t, ortc_value **out) MUST_CHECK;
