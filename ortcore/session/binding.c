@@ -238,9 +238,8 @@ static status run_bound(ortc_binding *b, const ortc_run_options *options) {
   if (!b->order_count) return ERROR(INVALID_ARGUMENT, "At least one output should be requested: bind the outputs you want before the run");
   for (int32_t i = 0; i < s->feed_count; ++i) b->feeds[i] = b->inputs[i] ? feed_of_value(b->inputs[i]) : (feed){0};
   for (int32_t o = 0; o < s->target_count; ++o) set_target(b, &b->outputs[o], &s->io[ORTC_IO_OUTPUT].items[o], &b->targets[o]);
-  TRY(session_run(s, options, b->feeds, b->targets, b->copied, b->on, b->on ? &b->graphs : NULL));
-  b->copied = 0;
-  status result = OK;
+  status result = session_run(s, options, b->feeds, b->targets, b->copied, b->on, b->on ? &b->graphs : NULL);
+  if (!result) b->copied = 0;
   for (int32_t o = 0; o < s->target_count; ++o) {
     if (!result) result = keep_result(&b->outputs[o], &b->targets[o]);
     buffer_release(b->targets[o].result_memory);

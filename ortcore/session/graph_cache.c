@@ -17,7 +17,9 @@ struct recorded_run {
   device_graph *graph;
   buffer_list kept;                                         /* what the recorded kernels use besides the frame's blocks and bound memory */
   int32_t feed_count, target_count;
+  const tensor **views;                                     /* room for the feeds of a run that is looked up */
   const void **addresses;                                   /* of the feeds, then of the targets, when it was recorded */
+  bool *wanted;                                             /* of the targets: somebody asked for it */
   tensor *results;                                          /* of the targets */
 };
 
@@ -28,7 +30,9 @@ static void release_run(recorded_run *r) {
   frame_release(r->f);
   if (r->graph) r->graph->owner->vtable->graph_release(r->graph);
   buffer_list_clear(&r->kept);
+  mem_free(r->views);
   mem_free(r->addresses);
+  mem_free(r->wanted);
   mem_free(r->results);
   mem_free(r);
 }
@@ -52,8 +56,10 @@ static status create_run(ortc_session *s, const feed *feeds, const lane *on, rec
   r->feed_count = s->feed_count;
   r->target_count = s->target_count;
   r->addresses = mem_calloc((size_t)(s->feed_count + s->target_count) + 1, sizeof *r->addresses);
+  r->views = mem_calloc((size_t)s->feed_count + 1, sizeof *r->views);
+  r->wanted = mem_calloc((size_t)s->target_count + 1, sizeof *r->wanted);
   r->results = mem_calloc((size_t)s->target_count + 1, sizeof *r->results);
-  status result = r->addresses && r->results ? session_acquire_frame(s, feeds, on, &r->f) : status_out_of_memory();
+  status result = r->addresses && r->views && r->wanted && r->results ? session_acquire_frame(s, feeds, on, &r->f) : status_out_of_memory();
   if (!result) return OK;
   release_run(r);
   *out = NULL;
@@ -61,10 +67,8 @@ static status create_run(ortc_session *s, const feed *feeds, const lane *on, rec
 }
 
 static bool has_shapes(const recorded_run *r, const feed *feeds) {
-  const tensor *views[64];
-  if (r->feed_count > (int32_t)(sizeof views / sizeof *views)) return false;
-  for (int32_t i = 0; i < r->feed_count; ++i) views[i] = feeds[i].view;
-  return shape_plan_matches(r->f->shapes, r->feed_count, views);
+  for (int32_t i = 0; i < r->feed_count; ++i) r->views[i] = feeds[i].view;
+  return shape_plan_matches(r->f->shapes, r->feed_count, r->views);
 }
 
 static void drop_oldest(graph_cache *c) {
@@ -151,7 +155,7 @@ static bool has_addresses(const recorded_run *r, const feed *feeds, const target
   for (int32_t i = 0; i < r->feed_count; ++i)
     if (r->addresses[i] != (feeds[i].view ? feeds[i].view->data : NULL)) return false;
   for (int32_t o = 0; o < r->target_count; ++o)
-    if (r->addresses[r->feed_count + o] != targets[o].view.data) return false;
+    if (r->addresses[r->feed_count + o] != targets[o].view.data || r->wanted[o] != (targets[o].kind != TARGET_NONE)) return false;
   return true;
 }
 
@@ -159,6 +163,7 @@ static void remember(recorded_run *r, const feed *feeds, const target *targets) 
   for (int32_t i = 0; i < r->feed_count; ++i) r->addresses[i] = feeds[i].view ? feeds[i].view->data : NULL;
   for (int32_t o = 0; o < r->target_count; ++o) {
     r->addresses[r->feed_count + o] = targets[o].result.data;
+    r->wanted[o] = targets[o].kind != TARGET_NONE;
     r->results[o] = targets[o].result;
   }
 }
@@ -168,8 +173,9 @@ static status launch(recorded_run *r, run_env *env) {
   return r->graph->owner->vtable->graph_launch(r->graph, env->stream);
 }
 
-/* The outputs lie where they lay: the targets' own memory. */
+/* The outputs lie where they lay: the targets' own memory, which may be bound with another type or shape by now. */
 static status replay(recorded_run *r, run_env *env, target *targets) {
+  for (int32_t o = 0; o < r->target_count; ++o) TRY(target_check(&targets[o], &r->results[o]));
   TRY(launch(r, env));
   for (int32_t o = 0; o < r->target_count; ++o) {
     if (targets[o].kind == TARGET_NONE) continue;
@@ -214,31 +220,30 @@ static void give_up(recorded_run *r, const char *why) {
   r->state = PLAIN;
 }
 
-static void drop_results(target *targets, int32_t count) {
-  for (int32_t o = 0; o < count; ++o) {
-    buffer_release(targets[o].result_memory);
-    targets[o].result_memory = NULL;
-  }
+/* A run that cannot be captured has not run yet: it does so plainly, and if that succeeds it was the recording that failed. */
+static status run_instead(recorded_run *r, run_env *env, feed *feeds, target *targets, status why) {
+  status s = executor_run(r->f, env, r->feed_count, feeds, targets);
+  if (!s) give_up(r, why->message);
+  ortc_status_release(why);
+  return s;
 }
 
 static status record(recorded_run *r, run_env *env, feed *feeds, target *targets) {
   buffer_list kept = {0};
   device_graph *graph = NULL;
   status s = record_graph(r, env, &kept, feeds, targets, &graph);
-  if (s) {                                                  /* nothing has run: do it plainly */
-    give_up(r, s->message);
-    ortc_status_release(s);
+  if (s) {
     buffer_list_clear(&kept);
-    return executor_run(r->f, env, r->feed_count, feeds, targets);
+    return run_instead(r, env, feeds, targets, s);
   }
   buffer_list_clear(&r->kept);
   r->kept = kept;
+  r->state = WARM;                                          /* until the graph that is launched is the one that was recorded */
+  TRY(take_graph(r, env, graph));
+  TRY(launch(r, env));
   remember(r, feeds, targets);
   r->state = RECORDED;
-  s = take_graph(r, env, graph);
-  if (!s) s = launch(r, env);
-  if (s) drop_results(targets, r->target_count);
-  return s;
+  return OK;
 }
 
 status recorded_run_run(recorded_run *r, run_env *env, int32_t feed_count, feed *feeds, int32_t target_count, target *targets) {

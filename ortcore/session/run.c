@@ -103,6 +103,8 @@ static status run_staged(frame *f, run_env *env, int32_t feed_count, feed *feeds
   if (!staged) return status_out_of_memory();
   for (int32_t o = 0; o < count; ++o) staged[o] = is_callers(&targets[o]) ? (target){.kind = TARGET_ENGINE, .name = targets[o].name, .info = targets[o].info} : targets[o];
   status s = executor_run(f, env, feed_count, feeds, staged);
+  /* What a kernel found is known once it has run. */
+  if (!s && env->stream) s = stream_synchronise(env->stream);
   /* Every shape is checked before the first byte is written. */
   for (int32_t o = 0; o < count && !s; ++o)
     if (!staged[o].object) s = target_check(&targets[o], &staged[o].result);
@@ -154,12 +156,22 @@ static status follow_earlier_run(frame *f, stream *work) {
   return stream_wait(work, f->finished);
 }
 
-/* Waits for the run, or leaves a mark behind it for whoever uses the frame next. A run that failed is waited for: its memory is used again. */
-static status finish_on_device(frame *f, const run_env *env, bool wait) {
-  f->last_stream = wait ? NULL : env->stream;
-  if (wait) return stream_synchronise(env->stream);
+static status leave_mark(frame *f, const run_env *env) {
   if (!f->finished) TRY(event_create(env->device, &f->finished));
-  return event_record(f->finished, env->stream);
+  TRY(event_record(f->finished, env->stream));
+  f->last_stream = env->stream;
+  return OK;
+}
+
+/* Waits for the run, or leaves a mark behind it for whoever uses the frame next. A run that failed is waited for, and so is one behind which no
+ * mark can be left: its memory is used again. */
+static status finish_on_device(frame *f, const run_env *env, bool wait) {
+  f->last_stream = NULL;
+  status s = wait ? OK : leave_mark(f, env);
+  if (!wait && !s) return OK;
+  status waited = stream_synchronise(env->stream);
+  if (s) ortc_status_release(waited);
+  return s ? s : waited;
 }
 
 /* One run on its way from the options to the device. */

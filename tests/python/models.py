@@ -90,3 +90,9 @@ def gather():
     """Fails when run, if an index is out of range."""
     return model([h.make_node("Gather", ["x", "i"], ["y"], name="pick")], [value("x", P.FLOAT, ["N"]), value("i", P.INT64, ["M"])],
                  [value("y", P.FLOAT, ["M"])])
+
+
+def gather_constant():
+    """y = [0, 1, 2, 3][i], int64 i of any length"""
+    return model([h.make_node("Gather", ["table", "i"], ["y"])], [value("i", P.INT64, ["N"])], [value("y", P.FLOAT, ["N"])],
+                 [h.make_tensor("table", P.FLOAT, [4], [0, 1, 2, 3])])

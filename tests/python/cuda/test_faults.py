@@ -81,3 +81,39 @@ def test_settings_that_do_not_exist(emulated):
         emulated.configure(policy="often")
     with pytest.raises(ValueError, match="in no allocation"):
         emulated.name_memory(16, "mine")
+
+
+def gather(session):
+    """y [N] = one of four numbers by the index i [N], which a kernel checks."""
+    return session(models.gather_constant())
+
+
+def test_a_fault_that_is_known_late_leaks_no_result(session, emulated):
+    s = gather(session)
+    bad = OrtValue.ortvalue_from_numpy(np.full(100_000, 9), "cuda")
+    live = []
+    for _ in range(12):
+        binding = s.io_binding()
+        binding.bind_ortvalue_input("i", bad)
+        binding.bind_output("y", "cuda")
+        with pytest.raises(RuntimeError, match="index"):
+            s.run_with_iobinding(binding)
+        del binding
+        live.append(emulated.counters()["live_bytes"])
+    assert live[-1] == live[2], live
+
+
+def test_staged_outputs_stay_as_they_were_when_a_kernel_finds_a_fault(session):
+    s = gather(session)
+    y = OrtValue.ortvalue_from_numpy(np.full(3, 7, np.float32), "cuda")
+    binding = s.io_binding()
+    binding.bind_ortvalue_output("y", y)
+    options = ort.RunOptions()
+    options.add_run_config_entry("stage_outputs", "1")
+    binding.bind_cpu_input("i", np.array([0, 1, 9]))
+    with pytest.raises(RuntimeError, match="index"):
+        s.run_with_iobinding(binding, options)
+    assert np.array_equal(y.numpy(), [7, 7, 7])
+    binding.bind_cpu_input("i", np.array([0, 1, 2]))
+    s.run_with_iobinding(binding, options)
+    assert np.array_equal(y.numpy(), [0, 1, 2])

@@ -204,3 +204,56 @@ def test_what_cannot_be_captured_is_refused_with_its_reason(session, device):
     work.synchronize()
     s.run_with_iobinding(binding)
     assert np.array_equal(binding.copy_outputs_to_cpu()[0], expected(array(1)))
+
+
+def test_a_smaller_buffer_at_the_same_address_is_refused_untouched(bound):
+    x, y = on_device(array(1)), on_device(np.zeros(12, np.float32))
+    for _ in range(3):
+        bound.run(x, y)
+    x.update_inplace(array(5))
+    bound.binding.bind_output("y", "cuda", 0, np.float32, [8], y.data_ptr())
+    with pytest.raises(RuntimeError, match=r"output 'y' is bound to a buffer of shape \[8\], but this run computes shape \[12\]"):
+        bound.session.run_with_iobinding(bound.binding)
+    assert np.array_equal(y.numpy(), expected(array(1)))
+    bound.run(x, y)
+
+
+def test_a_refused_run_does_not_end_recording(bound):
+    x, y = on_device(array(1)), on_device(np.zeros(12, np.float32))
+    assert bound.run(x, y) == PLAIN
+    bound.binding.bind_output("y", "cuda", 0, np.float32, [8], y.data_ptr())
+    with pytest.raises(RuntimeError, match="buffer of shape"):
+        bound.session.run_with_iobinding(bound.binding)
+    assert [bound.run(x, y) for _ in range(2)] == [CAPTURED, REPLAYED]
+
+
+def test_an_output_that_is_asked_for_later_is_computed(session):
+    nodes = [h.make_node("Neg", ["x"], ["a"]), h.make_node("Exp", ["x"], ["b"])]
+    s = session(models.model(nodes, [models.value("x", P.FLOAT, [3, 4])], [models.value("a", P.FLOAT, [3, 4]), models.value("b", P.FLOAT, [3, 4])]),
+                enable_cuda_graph="1")
+    binding = s.io_binding()
+    binding.bind_ortvalue_input("x", on_device(array(2)))
+    binding.bind_output("a", "cuda")
+    for _ in range(3):
+        s.run_with_iobinding(binding)
+    binding.bind_output("b", "cuda")
+    for _ in range(3):
+        s.run_with_iobinding(binding)
+        a, b = binding.copy_outputs_to_cpu()
+        assert np.array_equal(a, -array(2))
+        np.testing.assert_allclose(b, np.exp(array(2)), rtol=1e-6)
+
+
+def test_a_model_with_many_inputs_is_recorded(session):
+    """As many as the caches of a large language model."""
+    names = [f"x{i}" for i in range(80)]
+    s = session(models.model([h.make_node("Neg", [name], [f"y{name}"]) for name in names], [models.value(name, P.FLOAT, ["N"]) for name in names],
+                             [models.value(f"y{name}", P.FLOAT, ["N"]) for name in names]), enable_cuda_graph="1")
+    binding = s.io_binding()
+    for i, name in enumerate(names):
+        binding.bind_ortvalue_input(name, on_device(np.full(3, i, np.float32)))
+        binding.bind_output(f"y{name}", "cuda")
+    for _ in range(4):
+        s.run_with_iobinding(binding)
+    assert s.stats()["total"]["graph_captures"] == 1 and s.stats()["total"]["graph_launches"] == 3
+    assert [float(y[0]) for y in binding.copy_outputs_to_cpu()] == [-i for i in range(80)]
