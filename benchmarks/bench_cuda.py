@@ -12,13 +12,12 @@ import importlib
 import importlib.util
 import json
 import statistics
-import subprocess
 import sys
-import time
 
 import numpy as np
 
 import networks
+from engines import Worker, timed_round
 
 CUDA, CPU = "CUDAExecutionProvider", "CPUExecutionProvider"
 ENGINES = {"ortcore": {}, "ortcore, graphs": {"enable_cuda_graph": "1"}, "onnxruntime": {}, "onnxruntime, graphs": {"enable_cuda_graph": "1"}}
@@ -62,15 +61,6 @@ class BoundRun:
         return self.session.stats()["latest"] | {"launches": emulation.counters()["launches"]}
 
 
-def timed_round(call, seconds):
-    times, end = [], time.perf_counter() + seconds
-    while len(times) < 3 or time.perf_counter() < end:
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times) * 1e3
-
-
 def serve(engine):
     run = None
     for line in sys.stdin:
@@ -86,23 +76,9 @@ def serve(engine):
         print(json.dumps(answer), flush=True)
 
 
-class Worker:
-    def __init__(self, engine):
-        self.process = subprocess.Popen([sys.executable, __file__, "--serve", engine], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def ask(self, **request):
-        print(json.dumps(request), file=self.process.stdin, flush=True)
-        line = self.process.stdout.readline()
-        return json.loads(line) if line else {"error": f"the process ended with status {self.process.wait()}"}
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
-
-
 def measure(name, dtype, engines, rounds, seconds):
     """{engine: median ms, or the reason why not}, {engine: counters}."""
-    workers, times, counters = {e: Worker(e) for e in engines}, {}, {}
+    workers, times, counters = {e: Worker(__file__, "--serve", e) for e in engines}, {}, {}
     for engine, worker in workers.items():
         answer = worker.ask(network=name, type=dtype)
         times[engine], counters[engine] = answer.get("error") or [], answer.get("counters", {})

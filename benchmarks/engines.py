@@ -79,10 +79,11 @@ def timed_round(call, seconds):
 
 
 class Worker:
-    """An engine in another process."""
+    """An engine in another process: a program that answers requests, this one if no other is named."""
 
-    def __init__(self, engine):
-        self.process = subprocess.Popen([sys.executable, __file__, engine], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __init__(self, *command):
+        program = command if len(command) > 1 else (__file__, *command)
+        self.process = subprocess.Popen([sys.executable, *program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def ask(self, **request):
         try:

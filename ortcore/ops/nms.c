@@ -1,7 +1,7 @@
 /* NonMaxSuppression: of boxes that overlap, the one with the best score stays. */
 #include <math.h>
 #include <ortcore/base/threads.h>
-#include <ortcore/ops/movement.h>
+#include <ortcore/ops/nms_read.h>
 
 typedef struct candidate { float score; int32_t index; } candidate;
 typedef struct box { float y0, x0, y1, x1, area; } box;
@@ -83,48 +83,31 @@ static status nms_infer(infer_ctx *c) {
   return OK;
 }
 
-static status scalar_check(const tensor *t, const char *name) {
-  if (!t || t->count == 1) return OK;
-  return ERROR(INVALID_ARGUMENT, "input '%s' has %lld elements, expected 1", name, (long long)t->count);
-}
-
 static status nms_run(kernel_ctx *k) {
-  const tensor *boxes = k->in[0], *scores = k->in[1], *most = kernel_in(k, 2), *iou = kernel_in(k, 3), *score = kernel_in(k, 4);
-  if (boxes->rank != 3 || boxes->dims[2] != 4 || scores->rank != 3 || scores->dims[0] != boxes->dims[0] || scores->dims[2] != boxes->dims[1]) {
-    char a[DIMS_TEXT], b[DIMS_TEXT];
-    return ERROR(INVALID_ARGUMENT, "'boxes' has shape %s and 'scores' %s, expected [batch, boxes, 4] and [batch, classes, boxes]",
-                 dims_format(a, sizeof a, boxes->rank, boxes->dims), dims_format(b, sizeof b, scores->rank, scores->dims));
-  }
-  TRY(scalar_check(most, "max_output_boxes_per_class"));
-  TRY(scalar_check(iou, "iou_threshold"));
-  TRY(scalar_check(score, "score_threshold"));
-  nms_work w = {.scores = scores->data, .classes = scores->dims[1], .count = boxes->dims[1], .most = most ? *(const int64_t *)most->data : 0,
-                .iou_threshold = iou ? *(const float *)iou->data : 0, .has_score_threshold = score,
-                .score_threshold = score ? *(const float *)score->data : 0};
-  if (!(w.iou_threshold >= 0 && w.iou_threshold <= 1)) return ERROR(INVALID_ARGUMENT, "'iou_threshold' is %g, expected 0 to 1", (double)w.iou_threshold);
-  if (w.count > INT32_MAX) return ERROR(NOT_IMPLEMENTED, "%lld boxes are too many", (long long)w.count);
-  int64_t pairs = scores->dims[0] * w.classes, total = 0;
-  bool centred = attr_int_or(k->node, "center_point_box", 0);
+  nms_problem p;
+  TRY(nms_read(k, &p));
+  nms_work w = {.scores = p.scores, .classes = p.classes, .count = p.count, .most = p.most, .iou_threshold = p.iou_threshold,
+                .has_score_threshold = p.has_score_threshold, .score_threshold = p.score_threshold};
+  int64_t pairs = p.batch * p.classes, boxes = p.batch * p.count, total = 0;
   void *candidates, *kept, *corners;
   tensor *out;
-  if (w.most < 0) w.most = 0;
-  TRY(kernel_scratch(k, (size_t)scores->count * sizeof(candidate), &candidates));
+  TRY(kernel_scratch(k, (size_t)(pairs * p.count) * sizeof(candidate), &candidates));
   TRY(kernel_scratch(k, (size_t)pairs * sizeof(int64_t), &kept));
-  TRY(kernel_scratch(k, (size_t)(boxes->count / 4) * sizeof(box), &corners));
-  for (int64_t i = 0; i < boxes->count / 4; ++i) ((box *)corners)[i] = read_box((const float *)boxes->data + i * 4, centred);
+  TRY(kernel_scratch(k, (size_t)boxes * sizeof(box), &corners));
+  for (int64_t i = 0; i < boxes; ++i) ((box *)corners)[i] = read_box(p.boxes + i * 4, p.centred);
   w.boxes = corners;
   w.candidates = candidates;
   w.kept = kept;
   if (w.most) parallel_for(k->threads, pairs, 4096 / (w.count + 1) + 1, suppress_range, &w);
-  for (int64_t p = 0; p < pairs && w.most; ++p) total += w.kept[p];
+  for (int64_t pair = 0; pair < pairs && w.most; ++pair) total += w.kept[pair];
   TRY(kernel_output(k, 0, 2, (int64_t[]){total, 3}, &out));
   if (!out) return OK;
   int64_t *to = out->data;
-  for (int64_t p = 0; p < pairs && w.most; ++p)
-    for (int64_t i = 0; i < w.kept[p]; ++i, to += 3) {
-      to[0] = p / w.classes;
-      to[1] = p % w.classes;
-      to[2] = w.candidates[(p + 1) * w.count - 1 - i].index;
+  for (int64_t pair = 0; pair < pairs && w.most; ++pair)
+    for (int64_t i = 0; i < w.kept[pair]; ++i, to += 3) {
+      to[0] = pair / w.classes;
+      to[1] = pair % w.classes;
+      to[2] = w.candidates[(pair + 1) * w.count - 1 - i].index;
     }
   return OK;
 }

@@ -130,13 +130,9 @@ static status resize_run(kernel_ctx *k) {
   const tensor *x = k->in[0];
   resize_axis a[MAX_RANK];
   resize_taps taps[MAX_RANK] = {{0}};
-  int64_t dims[MAX_RANK];
   tensor *y;
-  TRY(resize_read_axes(p, k->in, k->in_count, a));
-  for (int d = 0; d < x->rank; ++d) dims[d] = a[d].out;
-  TRY(kernel_output(k, 0, x->rank, dims, &y));
-  if (!y || !y->count) return OK;
-  if (!x->count) return ERROR(INVALID_ARGUMENT, "the input has no elements, but the output should have some");
+  TRY(resize_begin(k, p, a, &y));
+  if (!y) return OK;
   for (int d = 0; d < x->rank; ++d)
     if (!resize_is_identity(&p->how, &a[d])) TRY(allocate_taps(k, &p->how, &a[d], &taps[d]));
   if (x->rank == 0) memcpy(y->data, x->data, (size_t)tensor_width(x));

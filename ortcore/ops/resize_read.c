@@ -115,13 +115,19 @@ status resize_read_region(const tensor *roi, const integers *axes, resize_axis *
   return OK;
 }
 
-static const tensor *input_at(const tensor *const *in, int32_t count, int i) { return i >= 0 && i < count ? in[i] : NULL; }
+static const tensor *input_at(const kernel_ctx *k, int i) { return i >= 0 && i < k->in_count ? k->in[i] : NULL; }
 
-status resize_read_axes(const resize_params *p, const tensor *const *in, int32_t count, resize_axis *out) {
-  const tensor *scales = input_at(in, count, p->def->scales);
-  integers axes;
-  TRY(resize_read_sizes(p, in[0]->rank, in[0]->dims, scales && scales->count ? scales : NULL, input_at(in, count, p->def->sizes), out, &axes));
-  return p->how.coordinates == RESIZE_TF_CROP ? resize_read_region(input_at(in, count, p->def->roi), &axes, out) : OK;
+status resize_begin(kernel_ctx *k, const resize_params *p, resize_axis *axes, tensor **out) {
+  const tensor *x = k->in[0], *scales = input_at(k, p->def->scales);
+  int64_t dims[MAX_RANK];
+  integers resized;
+  TRY(resize_read_sizes(p, x->rank, x->dims, scales && scales->count ? scales : NULL, input_at(k, p->def->sizes), axes, &resized));
+  if (p->how.coordinates == RESIZE_TF_CROP) TRY(resize_read_region(input_at(k, p->def->roi), &resized, axes));
+  for (int d = 0; d < x->rank; ++d) dims[d] = axes[d].out;
+  TRY(kernel_output(k, 0, x->rank, dims, out));
+  if (*out && !(*out)->count) *out = NULL;
+  if (*out && !x->count) return ERROR(INVALID_ARGUMENT, "the input has no elements, but the output should have some");
+  return OK;
 }
 
 dtype resize_working_type(dtype t) {

@@ -28,8 +28,8 @@ status resize_read_sizes(const resize_params *p, int rank, const int64_t *dims, 
                          integers *out_axes) MUST_CHECK;
 /* Starts and ends of the region that tf_crop_and_resize enlarges. */
 status resize_read_region(const tensor *roi, const integers *axes, resize_axis *out) MUST_CHECK;
-/* Both, for a run: every input is there if the node has it. */
-status resize_read_axes(const resize_params *p, const tensor *const *in, int32_t count, resize_axis *out) MUST_CHECK;
+/* Both, for a run, and room for the output. *out is NULL if there is nothing to compute: nobody wants it, or it has no elements. */
+status resize_begin(kernel_ctx *k, const resize_params *p, resize_axis *axes, tensor **out) MUST_CHECK;
 /* Refuses what no memory could hold. `taps`: of each element, 0 if they could not be counted. */
 status resize_check_taps(const resize_axis *a, int64_t taps) MUST_CHECK;
 /* The type to compute in. */

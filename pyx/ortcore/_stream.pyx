@@ -53,30 +53,26 @@ cdef object event_handle_of(object source):
     return None
 
 
-cdef int wait_for_handle(ortc_stream *stream, const ortc_memory_info *device, size_t handle) except -1:
+cdef int order(ortc_stream *stream, const ortc_memory_info *device, size_t handle, bint stream_first) except -1:
+    """Lets the library's stream of that handle wait for `stream`, or `stream` for it. A stream does not wait for itself."""
     cdef ortc_stream *other = NULL
     cdef ortc_status *status
     if <size_t>ortc_stream_get_handle(stream) == handle and handle:
         return 0
     check(ortc_stream_wrap(device, <void *>handle, &other))
     with nogil:
-        status = ortc_stream_wait(stream, other)
+        status = ortc_stream_wait(other, stream) if stream_first else ortc_stream_wait(stream, other)
         ortc_stream_release(other)
     check(status)
     return 0
+
+
+cdef int wait_for_handle(ortc_stream *stream, const ortc_memory_info *device, size_t handle) except -1:
+    return order(stream, device, handle, False)
 
 
 cdef int make_handle_wait(size_t handle, const ortc_memory_info *device, ortc_stream *stream) except -1:
-    cdef ortc_stream *other = NULL
-    cdef ortc_status *status
-    if <size_t>ortc_stream_get_handle(stream) == handle and handle:
-        return 0
-    check(ortc_stream_wrap(device, <void *>handle, &other))
-    with nogil:
-        status = ortc_stream_wait(other, stream)
-        ortc_stream_release(other)
-    check(status)
-    return 0
+    return order(stream, device, handle, True)
 
 
 cdef int wait_for(ortc_stream *stream, const ortc_memory_info *device, object producer) except -1:

@@ -1,40 +1,16 @@
 /* NonMaxSuppression. How many boxes stay is found on the device and fetched before the output is made. */
 #include <ortcore/kernels/cuda/nms.h>
+#include <ortcore/ops/nms_read.h>
 #include <ortcore/provider/cuda/plugin.h>
 
-static const tensor *input(const kernel_ctx *k, int32_t i) { return i < k->in_count ? k->in[i] : NULL; }
-
-static status scalar_check(const tensor *t, const char *name) {
-  if (!t || t->count == 1) return OK;
-  return ERROR(INVALID_ARGUMENT, "input '%s' has %lld elements, expected 1", name, (long long)t->count);
-}
-
-static status nms_read(const kernel_ctx *k, cuda_nms *n) {
-  const tensor *boxes = k->in[0], *scores = k->in[1], *most = input(k, 2), *iou = input(k, 3), *score = input(k, 4);
-  if (boxes->rank != 3 || boxes->dims[2] != 4 || scores->rank != 3 || scores->dims[0] != boxes->dims[0] || scores->dims[2] != boxes->dims[1]) {
-    char a[DIMS_TEXT], b[DIMS_TEXT];
-    return ERROR(INVALID_ARGUMENT, "'boxes' has shape %s and 'scores' %s, expected [batch, boxes, 4] and [batch, classes, boxes]",
-                 dims_format(a, sizeof a, boxes->rank, boxes->dims), dims_format(b, sizeof b, scores->rank, scores->dims));
-  }
-  TRY(scalar_check(most, "max_output_boxes_per_class"));
-  TRY(scalar_check(iou, "iou_threshold"));
-  TRY(scalar_check(score, "score_threshold"));
-  *n = (cuda_nms){.boxes = boxes->data, .scores = scores->data, .batch = scores->dims[0], .classes = scores->dims[1], .count = boxes->dims[1],
-                  .most = most ? *(const int64_t *)most->data : 0, .iou_threshold = iou ? *(const float *)iou->data : 0,
-                  .score_threshold = score ? *(const float *)score->data : 0, .has_score_threshold = score != NULL,
-                  .centred = attr_int_or(k->node, "center_point_box", 0) != 0};
-  if (!(n->iou_threshold >= 0 && n->iou_threshold <= 1))
-    return ERROR(INVALID_ARGUMENT, "'iou_threshold' is %g, expected 0 to 1", (double)n->iou_threshold);
-  if (n->count > INT32_MAX) return ERROR(NOT_IMPLEMENTED, "%lld boxes are too many", (long long)n->count);
-  return OK;
-}
-
 static status nms_launch(kernel_ctx *k, stream *s) {
-  cuda_nms n;
+  nms_problem p;
   int64_t dims[2] = {0, 3};
   void *scratch = NULL;
   tensor *out;
-  TRY(nms_read(k, &n));
+  TRY(nms_read(k, &p));
+  cuda_nms n = {.boxes = p.boxes, .scores = p.scores, .batch = p.batch, .classes = p.classes, .count = p.count, .most = p.most,
+                .iou_threshold = p.iou_threshold, .score_threshold = p.score_threshold, .centred = p.centred, .has_score_threshold = p.has_score_threshold};
   if (n.most > 0 && n.count > 0 && n.batch * n.classes > 0) {
     const int64_t *total;
     TRY(kernel_scratch(k, cuda_nms_scratch_bytes(&n), &scratch));

@@ -48,13 +48,9 @@ static status resize_launch(kernel_ctx *k, stream *s) {
   const tensor *x = k->in[0];
   cuda_resize r = {.how = p->how, .type = x->type, .width = tensor_width(x)};
   resize_axis a[MAX_RANK];
-  int64_t dims[MAX_RANK];
   tensor *y;
-  TRY(resize_read_axes(p, k->in, k->in_count, a));
-  for (int d = 0; d < x->rank; ++d) dims[d] = a[d].out;
-  TRY(kernel_output(k, 0, x->rank, dims, &y));
-  if (!y || !y->count) return OK;
-  if (!x->count) return ERROR(INVALID_ARGUMENT, "the input has no elements, but the output should have some");
+  TRY(resize_begin(k, p, a, &y));
+  if (!y) return OK;
   for (int d = 0; d < x->rank; ++d)
     if (!resize_is_identity(&p->how, &a[d])) TRY(resize_check_taps(&a[d], resize_tap_count(&p->how, &a[d])));
   merge_axes(p, x->rank, a, &r);
