@@ -34,7 +34,7 @@ status memory_info_init(ortc_memory_info *info, const char *name, ortc_allocator
     const struct known_memory *k = &known[i];
     if (strcmp(k->name, name) != 0) continue;
     *info = (ortc_memory_info){.device_type = k->type, .device_mem_type = k->mem_type, .mem_type = mem_type, .allocator_type = allocator_type,
-                               .device_id = device_id, .vendor_id = k->vendor};
+                               .device_id = k->type == ORTC_DEVICE_CPU ? 0 : device_id, .vendor_id = k->vendor};
     strcpy(info->name, k->reads_as ? k->reads_as : k->name);
     return OK;
   }

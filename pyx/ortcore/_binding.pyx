@@ -15,7 +15,7 @@ from ortcore._stream cimport cuda_device, make_wait, wait_for
 from ortcore._value cimport OrtValue, object_of, wrap
 
 from ortcore._element_types import numpy_dtype
-from ortcore._errors import make_error
+from ortcore._errors import WrongClass, make_error
 
 cdef str INPUT = "Error when binding input"
 cdef str OUTPUT = "Error when binding output"
@@ -190,7 +190,7 @@ cdef class IOBinding:
     def bind_ortvalue_input(self, name, ortvalue):
         """Binds an input to an OrtValue of any kind, which the binding holds."""
         if not isinstance(ortvalue, OrtValue):
-            raise TypeError(f"bind_ortvalue_input takes an OrtValue, not {type(ortvalue).__name__}; bind_cpu_input takes arrays")
+            raise WrongClass(f"bind_ortvalue_input takes an OrtValue, not {type(ortvalue).__name__}; bind_cpu_input takes arrays")
         self.bind_value(name, ortvalue)
 
     # ---- Outputs
@@ -238,7 +238,7 @@ cdef class IOBinding:
     def bind_ortvalue_output(self, name, ortvalue):
         """Binds an output to the memory of an OrtValue, which the binding holds."""
         if not isinstance(ortvalue, OrtValue):
-            raise TypeError(f"bind_ortvalue_output takes an OrtValue, not {type(ortvalue).__name__}; bind_output(name, array) takes arrays")
+            raise WrongClass(f"bind_ortvalue_output takes an OrtValue, not {type(ortvalue).__name__}; bind_output(name, array) takes arrays")
         self.bind_memory(name, ortvalue)
 
     cdef int bind_memory(self, object name, object memory) except -1:

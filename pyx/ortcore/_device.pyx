@@ -6,6 +6,7 @@ from libc.string cimport memset, strncpy
 from ortcore._capi cimport *
 from ortcore._errors cimport check
 
+from ortcore._errors import InvalidType
 from ortcore.enums import OrtAllocatorType, OrtDeviceMemoryType, OrtMemoryInfoDeviceType, OrtMemType
 
 # Name: (type, vendor). The types are those of OrtMemoryInfoDeviceType, except that DirectML is 4 inside C.OrtDevice.dml().
@@ -237,6 +238,8 @@ class OrtArenaCfg:
         for name, number in settings.items():
             if name not in OrtArenaCfg.__slots__:
                 raise RuntimeError(f"Invalid OrtArenaCfg option: {name}; the options are {', '.join(OrtArenaCfg.__slots__)}")
+            if not hasattr(number, "__index__"):
+                raise InvalidType(f"OrtArenaCfg option {name} must be an int, not {number!r}")
             setattr(self, name, operator.index(number))
 
 

@@ -68,6 +68,18 @@ class InvalidType(InvalidArgument, TypeError):
     __module__ = "ortcore.capi.onnxruntime_pybind11_state"
 
 
+class InvalidInput(InvalidArgument, classes[1]):
+    """What was fed, or reaches a node, does not fit: a size, an index, a value that is missing. onnxruntime says Fail or InvalidArgument, by kernel."""
+
+    __module__ = "ortcore.capi.onnxruntime_pybind11_state"
+
+
+class WrongClass(TypeError, AttributeError):
+    """An argument of the wrong Python class. In onnxruntime it is an AttributeError, from inside the wrapper."""
+
+    __module__ = "ortcore.capi.onnxruntime_pybind11_state"
+
+
 def error_classes():
     """{code: class} of all codes of the C library."""
     return dict(classes)
@@ -78,15 +90,16 @@ def make_error(code, message):
     return classes[code](f"[ONNXRuntimeError] : {code} : {code_names[code]} : {message}")
 
 
-cdef object raise_status(ortc_status *status, str binding_step):
-    """Raises `status` and releases it. `binding_step` replaces the code in the text, as onnxruntime's bindings have it."""
+cdef object raise_status(ortc_status *status, str binding_step, bint fed):
+    """Raises `status` and releases it. `binding_step` replaces the code in the text, as onnxruntime's bindings have it; `fed`: by what was fed."""
     code = ortc_status_get_code(status)
     message = ortc_status_get_message(status).decode("utf-8", "replace")
     node = ortc_status_get_node(status).decode("utf-8", "replace")
     ortc_status_release(status)
     if binding_step is None:
-        error = make_error(code, message)
+        text = f"[ONNXRuntimeError] : {code} : {code_names[code]} : {message}"
     else:
-        error = classes[code](f"{binding_step}: {message}")
+        text = f"{binding_step}: {message}"
+    error = (InvalidInput if (node or fed) and classes[code] is InvalidArgument else classes[code])(text)
     error.node = node
     raise error

@@ -3,6 +3,8 @@
 from ortcore._binding cimport IOBinding
 from ortcore._session cimport NativeSession
 
+from ortcore._errors import WrongClass
+
 
 cdef class SessionBase:
 
@@ -41,7 +43,7 @@ cdef class SessionBase:
         bound outputs are undefined, unless the run option `stage_outputs` is '1'.
         """
         if not isinstance(iobinding, IOBinding):
-            raise TypeError(f"run_with_iobinding takes an IOBinding, not {type(iobinding).__name__}; session.io_binding() makes one")
+            raise WrongClass(f"run_with_iobinding takes an IOBinding, not {type(iobinding).__name__}; session.io_binding() makes one")
         (<IOBinding>iobinding).run(self.native(), run_options)
 
     def io_binding(self):

@@ -8,7 +8,7 @@ from ortcore._errors cimport check
 from ortcore._owners cimport hold, owner_release, owners_enter, owners_leave
 from ortcore._value cimport OrtValue
 
-from ortcore._errors import make_error
+from ortcore._errors import WrongClass, make_error
 
 cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
@@ -154,5 +154,5 @@ cdef int run_options_of(object options, ortc_run_options **out) except -1:
     elif isinstance(options, NativeRunOptions):
         out[0] = (<NativeRunOptions>options).pointer
     else:
-        raise TypeError(f"run_options must be a RunOptions or None, not {type(options).__name__}")
+        raise WrongClass(f"run_options must be a RunOptions or None, not {type(options).__name__}")
     return 0

@@ -6,12 +6,12 @@ from ortcore._arrays cimport read_dims
 from ortcore._capi cimport *
 from ortcore._convert cimport TypeInfo, value_of
 from ortcore._device cimport wrap_memory_info
-from ortcore._errors cimport check
+from ortcore._errors cimport check, check_run
 from ortcore._options cimport NativeSessionOptions, run_options_of, text_of
 from ortcore._owners cimport hold, owner_release, owners_enter, owners_leave, release_value
 from ortcore._value cimport OrtValue, object_of, wrap
 
-from ortcore._errors import InvalidType, make_error
+from ortcore._errors import InvalidInput, InvalidType, WrongClass, make_error
 
 
 cdef class InputInfo(TypeInfo):
@@ -246,14 +246,14 @@ cdef class NativeSession:
                 input_count += 1
                 seen += info.required
             if seen < self.required_count:
-                raise ValueError(missing_message(self, feed))
+                raise InvalidInput(missing_message(self, feed))
             for i in range(output_count):
                 outputs[i] = NULL
             owners_enter()
             with nogil:
                 status = ortc_session_run(self.pointer, options, input_count, input_names, inputs, output_count, names, outputs)
             owners_leave()
-            check(status)
+            check_run(status)
             return self.results(output_names, output_count, <void **>outputs, as_values)
         except InvalidType as error:
             error.args = (f"input '{name}': {error}",)
@@ -299,7 +299,7 @@ cdef dict feed_dict(object input_feed):
     if type(input_feed) is dict:
         return input_feed
     if not hasattr(input_feed, "items"):
-        raise TypeError(f"input_feed must be a mapping of inputs' names to values, as {{'x': array}}, not {type(input_feed).__name__}")
+        raise WrongClass(f"input_feed must be a mapping of inputs' names to values, as {{'x': array}}, not {type(input_feed).__name__}")
     return dict(input_feed.items())
 
 

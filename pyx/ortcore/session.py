@@ -12,7 +12,7 @@ from typing import Any
 from ortcore._device import OrtDevice, OrtMemoryInfo
 from ortcore._element_types import STRING
 from ortcore._element_types import element_type as element_type_of
-from ortcore._errors import Error, make_error
+from ortcore._errors import Error, InvalidInput, WrongClass, make_error
 from ortcore._inference import SessionBase
 from ortcore._process import get_available_providers, get_thread_budget
 from ortcore._session import NativeSession
@@ -107,7 +107,7 @@ class InferenceSession(SessionBase):
         else:
             raise TypeError(f"Unable to load from type '{type(path_or_bytes)}'; give a path, or the model as bytes")
         if sess_options is not None and not isinstance(sess_options, SessionOptions):
-            raise TypeError(f"sess_options must be a SessionOptions, not {type(sess_options).__name__}")
+            raise WrongClass(f"sess_options must be a SessionOptions, not {type(sess_options).__name__}")
         self._options = SessionOptions() if sess_options is None else sess_options._copy()
         self._apply(kwargs)
         self._enable_fallback = int(kwargs.get("enable_fallback", 1)) == 1
@@ -321,7 +321,7 @@ class InferenceSession(SessionBase):
                                 fetches: OrtValueVector, fetch_devices: Sequence[OrtDevice]) -> None:
         """Runs on an OrtValueVector and appends the results to another."""
         if not isinstance(run_options, RunOptions):
-            raise TypeError(f"run_options must be a RunOptions, not {type(run_options).__name__}")
+            raise WrongClass(f"run_options must be a RunOptions, not {type(run_options).__name__}")
         if len(feed_names) != len(feeds) or len(fetch_names) != len(fetch_devices):
             raise make_error(2, f"{len(feed_names)} names of inputs for {len(feeds)} values, {len(fetch_names)} names of outputs for "
                                 f"{len(fetch_devices)} devices; there must be as many of each")
@@ -336,7 +336,7 @@ class InferenceSession(SessionBase):
         """
         missing = self._native().missing_inputs(input_feed)
         if missing:
-            raise ValueError(f"Required inputs ({missing}) are missing from input feed ({list(input_feed)}).")
+            raise InvalidInput(f"Required inputs ({missing}) are missing from input feed ({list(input_feed)}).")
         _get_workers().submit(self._run_and_call, output_names, dict(input_feed), callback, user_data, run_options)
 
     def _run_and_call(self, output_names: Sequence[str] | None, feed: dict[str, Any], callback: Callback | None, user_data: Any,

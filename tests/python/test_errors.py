@@ -69,3 +69,32 @@ def test_names_in_messages(cpu_session):
         session.run(None, {"a": array.astype(float), "b": array})
     with pytest.raises(TypeError, match="input 'a': set cannot be used as a tensor"):
         session.run(None, {"a": {1}, "b": array})
+
+
+@pytest.mark.cpu_only
+@pytest.mark.parametrize("model, feed", [
+    (models.gather(), {"x": np.ones(2, np.float32), "i": np.array([5])}),
+    (models.add(), {"a": np.ones((2, 2), np.float32), "b": np.ones((3, 2), np.float32)}),
+    (models.add(), {"a": np.ones((2, 2), np.float32)}),
+    (models.add(), {"a": np.ones((2, 2), np.float32), "b": None}),
+], ids=["index", "symbolic dims", "missing", "None"])
+def test_what_does_not_fit_is_caught_as_either_of_onnxruntimes_classes(cpu_session, model, feed):
+    """onnxruntime's kernels disagree whether it is a Fail or an InvalidArgument."""
+    with pytest.raises(state.InvalidInput) as info:
+        cpu_session(model).run(None, feed)
+    assert isinstance(info.value, state.Fail) and isinstance(info.value, state.InvalidArgument) and info.value.code == 2
+
+
+@pytest.mark.parametrize("call", [
+    lambda session: session.run(None, [np.ones((2, 2), np.float32)]),
+    lambda session: session.run_with_iobinding(None),
+    lambda session: session.io_binding().bind_ortvalue_input("a", np.ones((2, 2), np.float32)),
+    lambda session: session.io_binding().bind_ortvalue_output("c", None),
+    lambda session: session.run(None, {}, {"tag": "x"}),
+    lambda session: ort.InferenceSession(models.add(), sess_options={}),
+])
+def test_objects_of_the_wrong_class_are_a_type_error_that_onnxruntimes_handlers_catch_too(cpu_session, call):
+    session = cpu_session(models.add())
+    with pytest.raises(TypeError) as info:
+        call(session)
+    assert isinstance(info.value, AttributeError)

@@ -4,7 +4,9 @@ from __future__ import annotations
 from ortcore import *  # noqa: F403
 from ortcore import _errors
 from ortcore._errors import Error as Error
+from ortcore._errors import InvalidInput as InvalidInput
 from ortcore._errors import InvalidType as InvalidType
+from ortcore._errors import WrongClass as WrongClass
 from ortcore._session import NativeSession
 from ortcore.devices import get_hardware_devices as get_hardware_devices
 from ortcore.enums import ArenaExtendStrategy as ArenaExtendStrategy
