@@ -1,14 +1,21 @@
 """What a call costs beside the computation: nanoseconds of run(), run_with_iobinding() and every bind, next to onnxruntime.
 
-    python benchmarks/bench_overhead.py [--rounds 15]
+    python benchmarks/bench_binding.py [--rounds 15]
 
 Two models: Identity on four floats, which computes nothing, and a perceptron of two layers. Engines take turns within a round; times are
-medians over the rounds, the ratio the median of the rounds' ratios.
+medians over the rounds, the ratio the median of the rounds' ratios. "C loop" is the same bound run without Python, by binding_loop.c, compiled
+here; onnxruntime has no headers in its package, so it stands alone.
 """
 import argparse
 import importlib
+import os
+import shlex
 import statistics
+import subprocess
+import sys
+import tempfile
 import timeit
+from pathlib import Path
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
@@ -71,16 +78,39 @@ def measure(engines, data, rounds, number=2000):
     return times
 
 
+def c_loop(folder):
+    """A program that runs a model's binding again and again; None without a C compiler."""
+    program, source = Path(folder) / "binding_loop", Path(__file__).with_name("binding_loop.c")
+    flags = subprocess.run([sys.executable, "-m", "ortcore", "--cflags", "--libs"], capture_output=True, text=True, check=True).stdout
+    try:
+        subprocess.run([*shlex.split(os.environ.get("CC", "cc")), "-O2", str(source), "-o", str(program), *shlex.split(flags)], check=True)
+    except FileNotFoundError:
+        return None
+    return program
+
+
+def measure_c(program, data, rounds, number=200_000):
+    """ns of each round."""
+    path = program.with_name("model.onnx")
+    path.write_bytes(data)
+    answer = subprocess.run([str(program), str(path), str(rounds), str(number)], capture_output=True, text=True, check=True).stdout
+    return [float(line) for line in answer.split()]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=15)
     rounds = parser.parse_args().rounds
     engines = [e for e in ("ortcore", "onnxruntime") if is_installed(e)]
     print("| call | " + " | ".join(f"{e} ns" for e in engines) + " | ratio |\n|---" + "|---" * (len(engines) + 1) + "|")
-    for title, data in (("Identity", identity()), ("perceptron", perceptron())):
-        for what, times in measure(engines, data, rounds).items():
-            ratio = statistics.median(a / b for a, b in zip(times[engines[0]], times[engines[-1]], strict=True))
-            print(f"| {title}: {what} | " + " | ".join(f"{statistics.median(times[e]):,.0f}" for e in engines) + f" | {ratio:.2f} |", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        program = c_loop(folder)
+        for title, data in (("Identity", identity()), ("perceptron", perceptron())):
+            for what, times in measure(engines, data, rounds).items():
+                ratio = statistics.median(a / b for a, b in zip(times[engines[0]], times[engines[-1]], strict=True))
+                print(f"| {title}: {what} | " + " | ".join(f"{statistics.median(times[e]):,.0f}" for e in engines) + f" | {ratio:.2f} |", flush=True)
+            if program:
+                print(f"| {title}: C loop | {statistics.median(measure_c(program, data, rounds)):,.0f} |" + " - |" * len(engines), flush=True)
 
 
 if __name__ == "__main__":
