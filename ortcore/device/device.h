@@ -23,6 +23,12 @@ typedef struct external_memory {
   void (*empty_cache)(void);
 } external_memory;
 
+/* Ranges that a profiler attached to the process shows: what the calling thread does between begin and end. They nest. detail may be NULL. */
+typedef struct range_marks {
+  void (*begin)(const char *name, const char *detail);
+  void (*end)(void);
+} range_marks;
+
 typedef struct device_vtable {
   bool (*serves)(const device *d, const ortc_memory_info *info);   /* is that memory this device's? */
   ortc_allocator *(*allocator)(const device *d);                   /* lent: the device's plain one, on which arenas stand */
@@ -55,6 +61,7 @@ typedef struct device_vtable {
   status (*graph_update)(device_graph *g, device_graph *from, bool *out_updated);
   status (*graph_launch)(device_graph *g, stream *s);
   void (*graph_release)(device_graph *g);
+  const range_marks *(*marks)(const device *d);                    /* NULL where there are none; it gives NULL while no profiler is attached */
 } device_vtable;
 
 struct device { const device_vtable *vtable; const char *name; };

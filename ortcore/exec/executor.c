@@ -250,7 +250,9 @@ static status run_steps(frame *f, run_env *env) {
   for (exec_step *e = f->steps, *end = e + f->step_count; e != end; ++e) {
     if (env->terminate && *env->terminate) return ERROR(FAIL, "the run was ended because its terminate flag is set");
     int64_t begin = env->trace ? profiler_now_ns() : 0;
+    if (env->marks) env->marks->begin(e->source->node->name, e->source->node->op_type);
     status s = e->flags & ~(uint32_t)EXEC_RELEASE ? run_special(e) : e->run(&e->k);
+    if (env->marks) env->marks->end();
     if (e->flags || f->scratch_count || e->late_error) {
       status late = finish_step(f, e);
       if (s) ortc_status_release(late);

@@ -52,6 +52,7 @@ typedef struct run_env {
   int threads;
   const _Atomic bool *terminate;                            /* may be NULL */
   profiler *trace;                                          /* may be NULL */
+  const range_marks *marks;                                 /* NULL: no profiler of the device is attached */
   ortc_run_stats stats;                                     /* of this run; the executor adds to it */
 } run_env;
 

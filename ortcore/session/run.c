@@ -180,6 +180,7 @@ typedef struct call {
   run_settings settings;
   feed *feeds;
   target *targets;
+  const ortc_run_options *options;                          /* may be NULL */
   lane *on;                                                 /* NULL: the host */
   graph_cache *graphs;                                      /* NULL: none */
   recorded_run *recorded;                                   /* it owns the frame */
@@ -229,6 +230,18 @@ static status run_on_lane(call *c) {
   return result;
 }
 
+/* As a range of a profiler that is attached to the device. */
+static status run_marked(call *c) {
+  const device_vtable *v = c->env.device->vtable;
+  c->env.marks = v->marks ? v->marks(c->env.device) : NULL;
+  if (!c->env.marks) return run_on_lane(c);
+  const char *model = c->s->metadata.graph_name;
+  c->env.marks->begin(model && *model ? model : "run", c->options ? settings_get(&c->options->config, "logid") : NULL);
+  status result = run_on_lane(c);
+  c->env.marks->end();
+  return result;
+}
+
 static status check_capture(call *c) {
   c->captured = c->env.device->vtable->is_capturing(c->env.stream);
   if (!c->captured || c->graphs) return OK;
@@ -249,14 +262,14 @@ static status run_on_device(call *c) {
     c->env.stream = c->on->work;
     result = check_capture(c);
   }
-  if (!result) result = run_on_lane(c);
+  if (!result) result = run_marked(c);
   lane_give_back(&c->s->lanes, own);
   d->vtable->leave(d, before);
   return result;
 }
 
 status session_run(ortc_session *s, const ortc_run_options *options, feed *feeds, target *targets, uint64_t copied, lane *on, graph_cache *graphs) {
-  call c = {.s = s, .feeds = feeds, .targets = targets, .on = on, .graphs = graphs,
+  call c = {.s = s, .options = options, .feeds = feeds, .targets = targets, .on = on, .graphs = graphs,
             .env = {.allocator = s->allocator, .terminate = options ? &options->terminate : NULL, .trace = s->trace, .stats.bytes_copied = copied}};
   TRY(read_settings(s, options, &c.settings));
   TRY(complete_feeds(s, feeds));

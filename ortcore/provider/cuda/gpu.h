@@ -81,6 +81,9 @@ status gpu_graph_update(device_graph *g, device_graph *from, bool *out_updated);
 status gpu_graph_launch(device_graph *g, stream *s);
 void gpu_graph_release(device_graph *g);
 
+/* ranges.c */
+const range_marks *gpu_marks(const device *d);
+
 /* Functions of the driver that the runtime does not offer. Each is NULL where the driver has none. */
 typedef struct driver_functions {
   int (*get_current)(void **out_context);                  /* cuCtxGetCurrent */
