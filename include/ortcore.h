@@ -371,6 +371,7 @@ typedef struct ortc_node_info {
   const char *name, *op_type, *domain, *provider;
   const char *reason;                        /* in a session on a device: why it does not run there, or why it copies; else NULL */
   int64_t bytes;                             /* of its first output with the latest shapes; -1 if they are not known */
+  const char *computed_by;                   /* with the latest shapes: a library ("oneDNN", "cuBLASLt", "cuDNN") or "ortcore"; NULL if not known yet */
 } ortc_node_info;
 ORTC_API bool ortc_session_get_node(const ortc_session *session, size_t index, ortc_node_info *out_info);
 /* Ends profiling and writes the trace (Chrome JSON). Lends the file's path, "" if profiling was off or has ended. */

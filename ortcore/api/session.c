@@ -91,11 +91,24 @@ static bool runs_on_device(const plan *p, const step *s) {
   return (s->op->flags & OP_VIEW) && s->out_count && s->out[0] != NO_VALUE && plan_on_device(p, s->out[0]);
 }
 
+/* What specialises for a set of dims may choose between libraries. */
+static const char *computed_by(plan *p, size_t index) {
+  const step *s = &p->steps[index];
+  if (!step_has_specialise(s)) return "ortcore";
+  pthread_mutex_lock(&p->lock);
+  const step_plan *latest = p->cache[0] ? &p->cache[0]->steps[index] : NULL;
+  const char *by = latest && (latest->specialised || latest->done) ? "ortcore" : NULL;
+  if (by && latest->computed_by) by = latest->computed_by;
+  pthread_mutex_unlock(&p->lock);
+  return by;
+}
+
 bool ortc_session_get_node(const ortc_session *session, size_t index, ortc_node_info *out_info) {
   if (!session || !out_info || index >= (size_t)session->plan->step_count) return false;
   const step *s = &session->plan->steps[index];
   const node *n = s->node;
-  *out_info = (ortc_node_info){n->name, n->op_type, n->domain, runs_on_device(session->plan, s) ? PROVIDER_CUDA : PROVIDER_CPU, n->placed_because, output_bytes(session->plan, s)};
+  *out_info = (ortc_node_info){n->name, n->op_type, n->domain, runs_on_device(session->plan, s) ? PROVIDER_CUDA : PROVIDER_CPU, n->placed_because,
+                               output_bytes(session->plan, s), computed_by(session->plan, index)};
   return true;
 }
 

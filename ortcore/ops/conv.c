@@ -93,6 +93,7 @@ static status choose_onednn(specialise_ctx *c, const conv_params *p, const tenso
   TRY(dnn_conv_create(&d, c->threads, &s->primitive));
   if (!s->primitive) return OK;
   s->route = CONV_ONEDNN;
+  c->computed_by = "oneDNN";
   c->scratch_bytes = dnn_scratch_bytes(s->primitive);
   c->reordered_bytes = dnn_reordered_bytes(s->primitive);
   if (p->packed) return dnn_weights_get(p->packed, s->primitive, w->data, &s->weights);
@@ -124,6 +125,7 @@ static status choose_winograd(specialise_ctx *c, const conv_params *p, const ten
   status failure = dnn_weights_keep(p->packed, s->primitive, weights, &s->weights);
   mem_free(weights);
   s->route = CONV_WINOGRAD;
+  c->computed_by = "oneDNN";
   c->scratch_bytes = align_up(dnn_scratch_bytes(s->primitive), 64) + (size_t)(WINOGRAD_POINTS * s->chunk * (g->ins + g->outs)) * sizeof(float);
   return failure;
 }

@@ -91,6 +91,7 @@ static status choose_onednn(specialise_ctx *c, const quantised_conv *kind, const
   status failure = dnn_conv_create(&d, c->threads, &s->primitive);
   mem_free(scales);
   if (failure || !s->primitive) return failure;
+  c->computed_by = "oneDNN";
   c->scratch_bytes = dnn_scratch_bytes(s->primitive);
   c->reordered_bytes = dnn_reordered_bytes(s->primitive);
   return dnn_weights_get(p->packed, s->primitive, c->in[kind->w]->data, &s->weights);

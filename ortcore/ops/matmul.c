@@ -97,6 +97,7 @@ static status choose_onednn(specialise_ctx *c, const matmul_params *p, matmul_sp
   if (!s->primitive) return OK;
   if (d.pack) TRY(dnn_weights_get(p->weights, s->primitive, c->in[1]->data, &s->weights));
   s->route = ROUTE_ONEDNN;
+  c->computed_by = "oneDNN";
   c->scratch_bytes = dnn_scratch_bytes(s->primitive);
   c->reordered_bytes = dnn_reordered_bytes(s->primitive);
   return OK;

@@ -60,6 +60,7 @@ typedef struct specialise_ctx {
   const struct cuda_options *cuda;
   size_t scratch_bytes;                                     /* set it: run finds that much at k->scratch, 64-byte aligned */
   size_t reordered_bytes;                                   /* set it: what each run moves for no other reason than a layout; it is counted */
+  const char *computed_by;                                  /* set it where a library does the work: its name, constant. It is told to who asks */
 } specialise_ctx;
 
 typedef struct kernel_ctx kernel_ctx;

@@ -176,6 +176,7 @@ static status specialise(builder *b, int32_t index) {
                       .threads = b->p->threads, .data = step_data(s), .cuda = b->p->cuda};
   TRY(step_specialise(s, &c, &plan_of->spec));
   plan_of->specialised = true;
+  plan_of->computed_by = c.computed_by;
   plan_of->scratch_bytes = c.scratch_bytes;
   sp->reordered_bytes += c.reordered_bytes;
   return OK;

@@ -25,6 +25,7 @@ typedef struct step_plan {
   bool done;                                                /* evaluated: not run */
   bool specialised;                                         /* spec and scratch are final; else the executor specialises at run time */
   void *spec;
+  const char *computed_by;                                  /* the library, if it is not ortcore itself */
   size_t scratch_bytes, scratch_offset;                     /* in the block of the side that runs it */
 } step_plan;
 

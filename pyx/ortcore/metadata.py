@@ -80,13 +80,15 @@ class PlacedNode(NamedTuple):
     provider: str
     reason: str | None                                      # in a session on CUDA: why it runs on the CPU, or why it copies
     bytes: int | None                                       # of its first output with the latest shapes, where they are known
+    computed_by: str | None                                 # "ortcore", or the library that does it for the latest shapes; None if not known yet
 
     def __str__(self) -> str:
+        library = "" if self.computed_by in (None, "ortcore") else f" by {self.computed_by}"
         size = "" if self.bytes is None else f", {self.bytes} bytes"
-        return f"{self.name} ({self.op_type}): {self.provider}{size}" + (f", because {self.reason}" if self.reason else "")
+        return f"{self.name} ({self.op_type}): {self.provider}{library}{size}" + (f", because {self.reason}" if self.reason else "")
 
 
-def assigned_subgraphs(nodes: list[tuple[str, str, str, str, str | None, int | None]]) -> list[OrtEpAssignedSubgraph]:
+def assigned_subgraphs(nodes: list[tuple[str, str, str, str, str | None, int | None, str | None]]) -> list[OrtEpAssignedSubgraph]:
     """Nodes as NativeSession.nodes() gives them, gathered by provider."""
     by_provider: dict[str, list[OrtEpAssignedNode]] = {}
     for name, op_type, domain, provider, *_ in nodes:

@@ -250,7 +250,7 @@ class InferenceSession(SessionBase):
 
     def explain(self) -> list[PlacedNode]:
         """The nodes that a run executes, in order: which provider runs each, and in a session on CUDA why one does not run there. Copies between
-        host and device are nodes MemcpyFromHost and MemcpyToHost; bytes are those of the latest run's shapes."""
+        host and device are nodes MemcpyFromHost and MemcpyToHost. Bytes, and the library that computes a node, are those of the latest run's shapes."""
         return [PlacedNode(*node) for node in self._native().nodes()]
 
     def stats(self) -> dict[str, dict[str, int]]:

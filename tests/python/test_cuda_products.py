@@ -11,6 +11,7 @@ import pytest
 from onnx import helper, numpy_helper
 
 import ortcore
+import ortcore.cuda
 
 CUDA, CPU = "CUDAExecutionProvider", "CPUExecutionProvider"
 OWN_KERNELS = os.environ.get("ORTCORE_CUDA_LIBRARIES") == "off"
@@ -143,6 +144,29 @@ def test_einsum(equation):
     terms = equation.split("->")[0].split(",")
     feeds = {f"x{i}": numbers(*[extents[c] for c in term]) for i, term in enumerate(terms)}
     agree([helper.make_node("Einsum", list(feeds), ["y"], equation=equation)], feeds)
+
+
+@pytest.mark.parametrize("provider, product, convolution", [
+    (CUDA, "ortcore" if OWN_KERNELS else "cuBLASLt", "ortcore" if OWN_KERNELS else "cuDNN"),
+    (CPU, "oneDNN", "oneDNN"),
+])
+def test_what_computes_is_told_once_shapes_are_known(provider, product, convolution):
+    if provider == CPU and "oneDNN" not in ortcore.get_build_info():
+        pytest.skip("this build has no oneDNN")
+    if provider == CUDA and not OWN_KERNELS and not ortcore.cuda.is_emulated():
+        pytest.skip("which libraries a real GPU's machine has is not known here")
+    nodes = [helper.make_node("Conv", ["x", "w"], ["c"], name="conv", pads=[1, 1, 1, 1]), helper.make_node("Flatten", ["c"], ["f"]),
+             helper.make_node("MatMul", ["f", "m"], ["p"], name="product"), helper.make_node("Softmax", ["p"], ["y"], name="softmax")]
+    feeds = {"x": numbers(32, 16, 8, 8)}
+    model = onnx.load_from_string(model_of(nodes, feeds, {"w": numbers(16, 16, 3, 3), "m": numbers(1024, 32)}))
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "N"
+    session = ortcore.InferenceSession(model.SerializeToString(), providers=[provider])
+    find = lambda: {node.op_type.removeprefix("Fused"): node for node in session.explain()}  # noqa: E731
+    assert find()["Conv"].computed_by is None and find()["Softmax"].computed_by in (None, "ortcore")
+    session.run(None, feeds)
+    found = find()
+    assert [found[op].computed_by for op in ("Conv", "MatMul", "Softmax")] == [convolution, product, "ortcore"]
+    assert product == "ortcore" or f" by {product}" in str(found["MatMul"])
 
 
 @pytest.mark.skipif(OWN_KERNELS, reason="is what this test starts")

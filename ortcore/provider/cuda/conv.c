@@ -69,6 +69,7 @@ static status conv_specialise(specialise_ctx *c, void **out_spec) {
     return failure;
   }
   LOG(VERBOSE, "node '%s' (%s): convolution by %s", c->node->name, c->node->op_type, spec->library ? "cuDNN" : cuda_conv_route_name(&spec->conv));
+  if (spec->library) c->computed_by = "cuDNN";
   c->scratch_bytes = spec->library ? dnn_scratch_bytes(spec->library) : spec->conv.product.scratch_bytes;
   *out_spec = spec;
   return OK;

@@ -59,6 +59,7 @@ static status matmul_specialise(specialise_ctx *c, void **out_spec) {
   }
   *spec = (matmul_spec){product, library};
   LOG(VERBOSE, "node '%s' (%s): product by %s", c->node->name, c->node->op_type, library ? "cuBLASLt" : cuda_product_route_name(&product));
+  if (library) c->computed_by = "cuBLASLt";
   c->scratch_bytes = product.scratch_bytes;
   if (library && blas_scratch_bytes(library) > c->scratch_bytes) c->scratch_bytes = blas_scratch_bytes(library);
   *out_spec = spec;
