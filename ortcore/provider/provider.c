@@ -13,8 +13,9 @@
 #include "build_id.h"
 
 static const provider_host host = {
-  .size = sizeof(provider_host), .build_id = ORTCORE_BUILD_ID, .make_status = status_vmake, .add_context = status_vcontext, .out_of_memory = status_out_of_memory,
-  .release_status = status_release, .log_enabled = log_enabled, .log = log_write, .alloc = mem_alloc, .calloc = mem_calloc, .realloc = mem_realloc, .free = mem_free};
+  .size = sizeof(provider_host), .build_id = ORTCORE_BUILD_ID, .make_status = status_vmake, .add_context = status_vcontext, .at_node = status_at_node,
+  .out_of_memory = status_out_of_memory, .release_status = status_release, .log_enabled = log_enabled, .log = log_write, .alloc = mem_alloc,
+  .calloc = mem_calloc, .realloc = mem_realloc, .free = mem_free};
 
 const provider *provider_open(const char *path, char *why_not, size_t capacity) {
   void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);

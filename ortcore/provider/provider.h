@@ -32,6 +32,7 @@ typedef struct provider_host {
   const char *build_id;
   status (*make_status)(ortc_status_code code, const char *format, va_list arguments);
   status (*add_context)(status s, const char *format, va_list arguments);
+  status (*at_node)(status s, const char *node);
   status (*out_of_memory)(void);
   void (*release_status)(status s);
   bool (*log_enabled)(ortc_severity severity);

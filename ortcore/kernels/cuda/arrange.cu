@@ -45,7 +45,7 @@ struct reverse_map {
     int64_t outer = i, b = next_coordinate(outer, r.block), inner = next_coordinate(outer, r.batch_first ? r.steps : r.samples);
     int64_t step = r.batch_first ? inner : outer, sample = r.batch_first ? outer : inner;
     int64_t length = index_at(r.lengths, sample);
-    if (length < 0 || length > r.steps) *r.lengths.fault = GPU_FAULT_LENGTH;
+    if (length < 0 || length > r.steps) tell_fault(r.lengths.fault, GPU_FAULT_LENGTH);
     else if (step < length) step = length - 1 - step;
     return {(r.batch_first ? sample * r.steps + step : step * r.samples + sample) * r.block + b, i};
   }

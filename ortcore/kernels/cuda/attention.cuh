@@ -4,7 +4,6 @@
 
 #include <ortcore/kernels/cuda/attention.h>
 #include <ortcore/kernels/cuda/block.cuh>
-#include <ortcore/kernels/cuda/fault.h>
 #include <ortcore/kernels/cuda/ptx.cuh>
 
 namespace ortcore {
@@ -21,7 +20,7 @@ struct keys_of_batch {
     if (!a.valid) return;
     int64_t given = a.valid[b];
     if (given < 0 || given > a.kv_len) {
-      *a.fault = GPU_FAULT_LENGTH;
+      tell_fault(a.fault, GPU_FAULT_LENGTH);
       given = 0;
     }
     count = static_cast<int>(given);

@@ -3,6 +3,7 @@
 #ifndef ORTCORE_KERNELS_CUDA_ATTENTION_H
 #define ORTCORE_KERNELS_CUDA_ATTENTION_H
 
+#include <ortcore/kernels/cuda/fault.h>
 #include <ortcore/base/dtype.h>
 
 #ifdef __cplusplus
@@ -23,7 +24,7 @@ typedef struct cuda_attention {
   float scale, softcap;                                    /* softcap 0: none */
   int32_t left, right, offset;
   const int64_t *valid;                                    /* NULL: all keys. With it, offset is valid[b] - q_len */
-  int64_t *fault;                                          /* gets GPU_FAULT_LENGTH where valid[b] is no count of keys */
+  cuda_fault_place fault;                                  /* gets GPU_FAULT_LENGTH where valid[b] is no count of keys */
   const void *mask;                                        /* NULL: none. Bools hide keys where they are false, floats are added */
   dtype mask_type;
   int32_t mask_len;

@@ -2,6 +2,7 @@
 #ifndef ORTCORE_KERNELS_CUDA_ELEMENTWISE_H
 #define ORTCORE_KERNELS_CUDA_ELEMENTWISE_H
 
+#include <ortcore/kernels/cuda/fault.h>
 #include <ortcore/base/dtype.h>
 #include <ortcore/kernels/program.h>
 
@@ -24,7 +25,7 @@ typedef struct cuda_elementwise {
   program what;
   int32_t rank;                                            /* at least 1; axes of equal behaviour are best merged */
   dtype out_type;
-  int64_t *fault;                                          /* for integers: told of divisions by zero (kernels/cuda/fault.h) */
+  cuda_fault_place fault;                                  /* for integers: told of divisions by zero */
   void *out;                                               /* dense; may be a dense input of the same type */
   int64_t dims[CUDA_ELEMENTWISE_RANK];
   cuda_operand in[PROGRAM_INPUTS];

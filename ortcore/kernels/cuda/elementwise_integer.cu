@@ -1,7 +1,6 @@
 /* Elementwise programs of integers and bools, and of elements that are only moved. All of them are computed in 64 bits, uint64 apart: a sum, a
  * product or a shift, cut to the narrower type when it is stored, is what that type would have given, and comparisons and quotients agree. */
 #include <ortcore/kernels/cuda/elementwise.cuh>
-#include <ortcore/kernels/cuda/fault.h>
 
 namespace ortcore {
 namespace {
@@ -53,7 +52,7 @@ template <class T> struct short_operators {
 
 template <class T> struct long_operators {
   template <int N> static ON_GPU void apply(const cuda_elementwise &e, const program_step &step, T (&u)[N], const T (&v)[N], const T (&)[N]) {
-    EACH(N) if (v[j] == 0 && step.op != PROGRAM_Pow) *e.fault = GPU_FAULT_DIVISION;
+    EACH(N) if (v[j] == 0 && step.op != PROGRAM_Pow) tell_fault(e.fault, GPU_FAULT_DIVISION);
     switch (step.op) {
       ARITHMETIC_INTEGER_DIVISION(APPLY_2)
       default: break;

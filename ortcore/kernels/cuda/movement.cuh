@@ -5,7 +5,6 @@
 #define ORTCORE_KERNELS_CUDA_MOVEMENT_CUH
 
 #include <ortcore/kernels/cuda/common.cuh>
-#include <ortcore/kernels/cuda/fault.h>
 #include <ortcore/kernels/cuda/movement.h>
 
 namespace ortcore {
@@ -81,7 +80,7 @@ ON_GPU int64_t valid_index(const cuda_indices &indices, int64_t i, int64_t n) {
   int64_t index = index_at(indices, i);
   index = index < 0 ? index + n : index;
   if (index >= 0 && index < n) return index;
-  *indices.fault = GPU_FAULT_INDEX;
+  tell_fault(indices.fault, GPU_FAULT_INDEX);
   return index < 0 ? 0 : n - 1;
 }
 

@@ -1,9 +1,10 @@
 /* Kernels that move elements, by their width alone, for C. Each call enqueues one launch and returns a cudaError_t. All offsets, strides and
  * blocks count elements. Indices are int32 or int64 in device memory; negative ones count from the end. What is then still out of range is a
- * fault (kernels/cuda/fault.h), and taken as the nearest index that is valid. */
+ * fault (fault.h), and taken as the nearest index that is valid. */
 #ifndef ORTCORE_KERNELS_CUDA_MOVEMENT_H
 #define ORTCORE_KERNELS_CUDA_MOVEMENT_H
 
+#include <ortcore/kernels/cuda/fault.h>
 #include <ortcore/base/dtype.h>
 #include <stddef.h>
 
@@ -47,7 +48,7 @@ int cuda_fill(const cuda_move *m, void *stream);           /* `value` everywhere
 typedef struct cuda_indices {
   const void *data;
   bool wide;                                               /* int64, else int32 */
-  int64_t *fault;
+  cuda_fault_place fault;
 } cuda_indices;
 
 /* to[o, i, b] = from[o, index[i], b] */

@@ -2,7 +2,6 @@
 #include "rotary.h"
 
 #include <ortcore/kernels/cuda/common.cuh>
-#include <ortcore/kernels/cuda/fault.h>
 #include <type_traits>
 
 using namespace ortcore;
@@ -22,7 +21,7 @@ template <class T> __global__ void __launch_bounds__(threads_per_block) rotary_k
     }
     int64_t row = !r.ids ? place : r.ids_are_offset ? r.ids[0] + step : r.ids[place];
     if (row < 0 || row >= r.rows) {
-      *r.fault = GPU_FAULT_POSITION;
+      tell_fault(r.fault, GPU_FAULT_POSITION);
       row = 0;
     }
     float cosine = load(static_cast<const T *>(r.cosine)[row * r.half + lane]), sine = load(static_cast<const T *>(r.sine)[row * r.half + lane]);

@@ -2,6 +2,7 @@
 #ifndef ORTCORE_KERNELS_CUDA_ROTARY_H
 #define ORTCORE_KERNELS_CUDA_ROTARY_H
 
+#include <ortcore/kernels/cuda/fault.h>
 #include <ortcore/base/dtype.h>
 
 #ifdef __cplusplus
@@ -14,7 +15,7 @@ typedef struct cuda_rotary {
   const void *x, *cosine, *sine;                           /* caches: rows of `half` numbers */
   void *y;
   const int64_t *ids;                                      /* rows of the caches by place; NULL: the caches have a row for each place */
-  int64_t *fault;                                          /* gets GPU_FAULT_POSITION where ids name a row that is not there */
+  cuda_fault_place fault;                                  /* gets GPU_FAULT_POSITION where ids name a row that is not there */
   bool ids_are_offset, interleaved;                        /* offset: ids[0] + step */
   int64_t batch, heads, steps, size, half, rows;           /* rows: of the caches */
   int64_t batch_stride, head_stride, step_stride;

@@ -3,7 +3,6 @@
 #include <type_traits>
 
 #include "common.cuh"
-#include "fault.h"
 #include "sample.h"
 
 using namespace ortcore;
@@ -184,7 +183,7 @@ ON_GPU A cell_value(const cuda_roi_align &r, const T *plane, const side<A> &y, c
 }
 
 template <class T>
-__global__ void __launch_bounds__(threads_per_block, 1) roi_kernel(cuda_roi_align r, const T *x, const T *rois, const int64_t *batch, T *y, int64_t *fault) {
+__global__ void __launch_bounds__(threads_per_block, 1) roi_kernel(cuda_roi_align r, const T *x, const T *rois, const int64_t *batch, T *y, cuda_fault_place fault) {
   using A = computed_t<T>;
   int64_t cells = r.how.height * r.how.width;
   for (int64_t i = first_index(); i < r.regions * r.channels * cells; i += index_step()) {
@@ -193,8 +192,8 @@ __global__ void __launch_bounds__(threads_per_block, 1) roi_kernel(cuda_roi_alig
     side<A> along_x = side_of<A>(r.how, load(box[0]), load(box[2]), r.how.width);
     side<A> along_y = side_of<A>(r.how, load(box[1]), load(box[3]), r.how.height);
     bool there = image >= 0 && image < r.images, few = along_x.samples <= ROI_MOST_SAMPLES && along_y.samples <= ROI_MOST_SAMPLES;
-    if (!there) *fault = GPU_FAULT_IMAGE;
-    else if (!few) *fault = GPU_FAULT_SAMPLES;
+    if (!there) tell_fault(fault, GPU_FAULT_IMAGE);
+    else if (!few) tell_fault(fault, GPU_FAULT_SAMPLES);
     A value = 0;
     if (there && few) value = cell_value(r, x + (image * r.channels + channel) * r.height * r.width, along_y, along_x, cell);
     y[i] = store<T>(value);
@@ -228,11 +227,11 @@ template <class T> __global__ void __launch_bounds__(threads_per_block) affine_k
 
 /* Indices count in the image that was pooled; a larger output has the same coordinates, a smaller one lacks some. */
 template <class U>
-__global__ void __launch_bounds__(threads_per_block) unpool_kernel(cuda_unpool u, int64_t size, const U *x, const int64_t *index, U *y, int64_t *fault) {
+__global__ void __launch_bounds__(threads_per_block) unpool_kernel(cuda_unpool u, int64_t size, const U *x, const int64_t *index, U *y, cuda_fault_place fault) {
   for (int64_t i = first_index(); i < u.count; i += index_step()) {
     int64_t place = index[i], to = 0, stride = 1;
     bool inside = place >= 0 && place < size;
-    if (!inside) *fault = GPU_FAULT_PLACE;
+    if (!inside) tell_fault(fault, GPU_FAULT_PLACE);
     for (int d = u.rank - 1; d >= 0; --d) {
       int64_t at = place % u.dims[d];
       place /= u.dims[d];
@@ -256,13 +255,13 @@ int cuda_grid_sample_run(const cuda_grid_sample *g, const void *x, const void *g
   });
 }
 
-int cuda_roi_align_run(const cuda_roi_align *r, const void *x, const void *rois, const int64_t *batch, void *y, int64_t *fault, void *stream) {
+int cuda_roi_align_run(const cuda_roi_align *r, const void *x, const void *rois, const int64_t *batch, void *y, const cuda_fault_place *fault, void *stream) {
   int64_t count = r->regions * r->channels * r->how.height * r->how.width;
   if (count == 0) return cudaSuccess;
   return with_float(r->type, [&](auto *type) {
     using T = std::remove_pointer_t<decltype(type)>;
     const T *from = static_cast<const T *>(x), *boxes = static_cast<const T *>(rois);
-    roi_kernel<<<blocks_for(count), threads_per_block, 0, as_stream(stream)>>>(*r, from, boxes, batch, static_cast<T *>(y), fault);
+    roi_kernel<<<blocks_for(count), threads_per_block, 0, as_stream(stream)>>>(*r, from, boxes, batch, static_cast<T *>(y), *fault);
     return cudaGetLastError();
   });
 }
@@ -279,7 +278,7 @@ int cuda_affine_grid_run(const cuda_affine_grid *g, const void *theta, void *gri
   });
 }
 
-int cuda_unpool_run(const cuda_unpool *u, const void *x, const int64_t *index, void *y, int64_t *fault, void *stream) {
+int cuda_unpool_run(const cuda_unpool *u, const void *x, const int64_t *index, void *y, const cuda_fault_place *fault, void *stream) {
   int64_t size = 1, out = 1;
   for (int d = 0; d < u->rank; ++d) {
     size *= u->dims[d];
@@ -291,7 +290,7 @@ int cuda_unpool_run(const cuda_unpool *u, const void *x, const int64_t *index, v
   return with_width(u->width, [&](auto *unit) {
     using U = std::remove_pointer_t<decltype(unit)>;
     const U *from = static_cast<const U *>(x);
-    unpool_kernel<<<blocks_for(u->count), threads_per_block, 0, as_stream(stream)>>>(*u, size, from, index, static_cast<U *>(y), fault);
+    unpool_kernel<<<blocks_for(u->count), threads_per_block, 0, as_stream(stream)>>>(*u, size, from, index, static_cast<U *>(y), *fault);
     return cudaGetLastError();
   });
 }

@@ -2,6 +2,7 @@
 #ifndef ORTCORE_KERNELS_CUDA_SAMPLE_H
 #define ORTCORE_KERNELS_CUDA_SAMPLE_H
 
+#include <ortcore/kernels/cuda/fault.h>
 #include <ortcore/base/dtype.h>
 #include <ortcore/ops/params/gridsample.h>
 #include <ortcore/ops/params/roialign.h>
@@ -25,7 +26,7 @@ int cuda_grid_sample_run(const cuda_grid_sample *g, const void *x, const void *g
 typedef struct cuda_roi_align { roi_params how; dtype type; int64_t images, channels, height, width, regions; } cuda_roi_align;
 
 /* `batch` names each region's image; one that is not there, or too many samples, is told to `fault` (fault.h). */
-int cuda_roi_align_run(const cuda_roi_align *r, const void *x, const void *rois, const int64_t *batch, void *y, int64_t *fault, void *stream);
+int cuda_roi_align_run(const cuda_roi_align *r, const void *x, const void *rois, const int64_t *batch, void *y, const cuda_fault_place *fault, void *stream);
 
 /* theta [batch, axes, axes + 1], grid [batch, dims..., axes]: the places of a regular grid, moved. */
 typedef struct cuda_affine_grid { dtype type; int32_t axes; bool align_corners; int64_t batch, dims[3]; } cuda_affine_grid;
@@ -35,7 +36,7 @@ int cuda_affine_grid_run(const cuda_affine_grid *g, const void *theta, void *gri
 enum { CUDA_UNPOOL_RANK = 5 };
 typedef struct cuda_unpool { int32_t width, rank; int64_t count, dims[CUDA_UNPOOL_RANK], out_dims[CUDA_UNPOOL_RANK]; } cuda_unpool;
 /* An index that the image does not have is told to `fault`. */
-int cuda_unpool_run(const cuda_unpool *u, const void *x, const int64_t *index, void *y, int64_t *fault, void *stream);
+int cuda_unpool_run(const cuda_unpool *u, const void *x, const int64_t *index, void *y, const cuda_fault_place *fault, void *stream);
 
 #ifdef __cplusplus
 }

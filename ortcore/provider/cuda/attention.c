@@ -104,7 +104,7 @@ static status attention_launch(kernel_ctx *k, stream *on) {
   a.q = attention_view(x->rank, &q, x->data);
   a.y = attention_view(x->rank, &result, y->data);
   TRY(to_device(&a, x->type, &device));
-  device.fault = cuda_fault(on);
+  device.fault = cuda_fault(k, on);
   int64_t bytes = cuda_attention_plan(&device);
   void *memory = NULL;
   if (bytes) TRY(kernel_scratch(k, (size_t)bytes, &memory));

@@ -98,7 +98,7 @@ static status reverse_launch(kernel_ctx *k, stream *on) {
                  in->dims[p->batch], lengths->count, lengths->rank);
   TRY(kernel_output_like(k, 0, in, &out));
   if (!out || out->count == 0) return OK;
-  cuda_reverse r = {{lengths->data, lengths->type == ORTC_INT64, cuda_fault(on)}, p->batch == 0, in->dims[p->time], in->dims[p->batch], dims_product(in->dims, 2, in->rank)};
+  cuda_reverse r = {{lengths->data, lengths->type == ORTC_INT64, cuda_fault(k, on)}, p->batch == 0, in->dims[p->time], in->dims[p->batch], dims_product(in->dims, 2, in->rank)};
   cuda_move m = {.to = out->data, .from = in->data, .count = out->count, .width = tensor_width(out)};
   return cuda_launched(cuda_move_reversed(&m, &r, cuda_raw(on)));
 }

@@ -21,6 +21,7 @@ status status_context(status s, const char *format, ...) {
   return s;
 }
 
+status status_at_node(status s, const char *node) { return plugin_host->at_node(s, node); }
 status status_out_of_memory(void) { return plugin_host->out_of_memory(); }
 void status_release(status s) { plugin_host->release_status(s); }
 

@@ -7,7 +7,9 @@
 
 #define MOVED (TS_ALL_FIXED & ~TS_SUBBYTE)
 
-static cuda_indices indices_of(const tensor *t, const stream *on) { return (cuda_indices){t->data, t->type == ORTC_INT64, cuda_fault(on)}; }
+static cuda_indices indices_of(const kernel_ctx *k, const tensor *t, const stream *on) {
+  return (cuda_indices){t->data, t->type == ORTC_INT64, cuda_fault(k, on)};
+}
 
 static cuda_move move_of(tensor *to, const tensor *from, int64_t count) {
   return (cuda_move){.to = to->data, .from = from->data, .count = count, .width = tensor_width(from)};
@@ -28,18 +30,19 @@ static status gather_launch(kernel_ctx *k, stream *on) {
   TRY(kernel_output_inferred(k, 0, &out));
   if (!out || out->count == 0) return OK;
   TRY(axis_has_elements(data, axis));
-  cuda_gather g = {indices_of(indices, on), data->dims[axis], indices->count, dims_product(data->dims, axis + 1, data->rank)};
+  cuda_gather g = {indices_of(k, indices, on), data->dims[axis], indices->count, dims_product(data->dims, axis + 1, data->rank)};
   cuda_move m = move_of(out, data, out->count);
   return cuda_launched(cuda_gather_blocks(&m, &g, cuda_raw(on)));
 }
 
 /* GatherElements, ScatterElements */
-static status by_index_of(const tensor *data, const tensor *indices, int64_t axis, const stream *on, cuda_by_index *out) {
+static status by_index_of(const kernel_ctx *k, int64_t axis, const stream *on, cuda_by_index *out) {
+  const tensor *data = k->in[0], *indices = k->in[1];
   int at;
   int64_t stride = 1;
   TRY(axis_normalise(axis, data->rank, "axis", &at));
   TRY(elements_check(data, indices, at));
-  *out = (cuda_by_index){.indices = indices_of(indices, on), .rank = data->rank, .axis = at, .n = data->dims[at]};
+  *out = (cuda_by_index){.indices = indices_of(k, indices, on), .rank = data->rank, .axis = at, .n = data->dims[at]};
   for (int d = data->rank - 1; d >= 0; --d) {
     out->dims[d] = indices->dims[d];
     out->strides[d] = stride;
@@ -52,15 +55,15 @@ static status gather_elements_launch(kernel_ctx *k, stream *on) {
   const gather_params *p = k->params;
   cuda_by_index g;
   tensor *out;
-  TRY(by_index_of(k->in[0], k->in[1], p->axis, on, &g));
+  TRY(by_index_of(k, p->axis, on, &g));
   TRY(kernel_output_like(k, 0, k->in[1], &out));
   if (!out || out->count == 0) return OK;
   cuda_move m = move_of(out, k->in[0], out->count);
   return cuda_launched(cuda_gather_elements(&m, &g, cuda_raw(on)));
 }
 
-static status nd_of(const nd_map *map, const stream *on, cuda_nd *out) {
-  *out = (cuda_nd){.indices = indices_of(map->indices, on), .coordinates = map->coordinates, .per_batch = map->per_batch, .batch_stride = map->batch_stride,
+static status nd_of(const kernel_ctx *k, const nd_map *map, const stream *on, cuda_nd *out) {
+  *out = (cuda_nd){.indices = indices_of(k, map->indices, on), .coordinates = map->coordinates, .per_batch = map->per_batch, .batch_stride = map->batch_stride,
                    .block = map->block};
   for (int c = 0; c < map->coordinates; ++c) {
     out->dims[c] = map->dims[c];
@@ -77,7 +80,7 @@ static status gather_nd_launch(kernel_ctx *k, stream *on) {
   cuda_nd g;
   tensor *out;
   TRY(nd_map_make(k->in[0], k->in[1], p->batch_dims, &map));
-  TRY(nd_of(&map, on, &g));
+  TRY(nd_of(k, &map, on, &g));
   TRY(kernel_output_inferred(k, 0, &out));
   if (!out || out->count == 0) return OK;
   cuda_move m = move_of(out, k->in[0], out->count);
@@ -97,7 +100,7 @@ static status scatter_elements_launch(kernel_ctx *k, stream *on) {
   char a[DIMS_TEXT], b[DIMS_TEXT];
   cuda_by_index s;
   tensor *out;
-  TRY(by_index_of(data, indices, p->axis, on, &s));
+  TRY(by_index_of(k, p->axis, on, &s));
   if (!dims_equal(indices->rank, indices->dims, updates->rank, updates->dims))
     return ERROR(INVALID_ARGUMENT, "'indices' has shape %s, but 'updates' has shape %s; they must agree",
                  dims_format(a, sizeof a, indices->rank, indices->dims), dims_format(b, sizeof b, updates->rank, updates->dims));
@@ -116,7 +119,7 @@ static status scatter_nd_launch(kernel_ctx *k, stream *on) {
   tensor *out;
   TRY(nd_map_make(data, k->in[1], 0, &map));
   TRY(nd_updates_check(data, updates, &map));
-  TRY(nd_of(&map, on, &s));
+  TRY(nd_of(k, &map, on, &s));
   TRY(kernel_output_like(k, 0, data, &out));
   if (!out || out->count == 0) return OK;
   TRY(copy_data(out, data, on));

@@ -5,6 +5,7 @@
 #ifndef ORTCORE_PROVIDER_CUDA_PLUGIN_H
 #define ORTCORE_PROVIDER_CUDA_PLUGIN_H
 
+#include <ortcore/kernels/cuda/fault.h>
 #include <ortcore/provider/provider.h>
 
 extern const provider_host *plugin_host;                   /* the core's services */
@@ -18,9 +19,9 @@ status cuda_status(int error, const char *what) MUST_CHECK;
 static inline status cuda_launched(int error) { return error ? cuda_status(error, "the kernel could not be launched") : OK; }
 /* The cudaStream_t of a stream of this provider, for launchers. */
 void *cuda_raw(const stream *s);
-/* Where kernels on that stream write a gpu_fault (kernels/cuda/fault.h), for their arguments: memory of the host that the device reaches. Waiting
- * for the stream, or for an event recorded on it, tells the fault and clears it. */
-int64_t *cuda_fault(const stream *s);
+/* Where a kernel of that node on that stream tells what it finds, for its arguments. Waiting for the stream, or for an event recorded on it, gives
+ * the error, which names the node, and clears it. */
+cuda_fault_place cuda_fault(const kernel_ctx *k, const stream *s);
 /* Copies from device memory when the work before is done, which it waits for: where the shape of an output is found by a kernel. */
 status cuda_fetch(stream *s, const void *from, void *to, size_t bytes) MUST_CHECK;
 

@@ -102,7 +102,7 @@ status pointwise_launch(kernel_ctx *k, stream *on) {
   cuda_elementwise e = p->launch;
   for (int i = 0; i < e.what.inputs; ++i) e.in[i].data = k->in[p->sources[i]]->data;
   e.out = out->data;
-  e.fault = cuda_fault(on);
+  e.fault = cuda_fault(k, on);
   switch (p->compute) {
     case ORTC_FLOAT: return cuda_launched(cuda_elementwise_f32(&e, cuda_raw(on)));
     case ORTC_DOUBLE: return cuda_launched(cuda_elementwise_f64(&e, cuda_raw(on)));

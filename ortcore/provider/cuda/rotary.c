@@ -14,7 +14,7 @@ static status rotary_launch(kernel_ctx *k, stream *on) {
   if (of.half && of.rows < 1)
     return ERROR(INVALID_ARGUMENT, "the cosine and sine caches are empty, but there are %lld places", (long long)(of.batch * of.steps));
   cuda_rotary r = {.type = x->type, .x = x->data, .cosine = cos->data, .sine = sin->data, .y = y->data, .ids = ids ? ids->data : NULL,
-                   .fault = cuda_fault(on), .ids_are_offset = of.ids_are_offset, .interleaved = attr_int_or(k->node, "interleaved", 0),
+                   .fault = cuda_fault(k, on), .ids_are_offset = of.ids_are_offset, .interleaved = attr_int_or(k->node, "interleaved", 0),
                    .batch = of.batch, .heads = of.heads, .steps = of.steps, .size = of.size, .half = of.half, .rows = of.rows,
                    .batch_stride = of.batch_stride, .head_stride = of.head_stride, .step_stride = of.step_stride};
   return cuda_launched(cuda_rotary_run(&r, cuda_raw(on)));

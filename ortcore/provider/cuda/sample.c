@@ -48,7 +48,8 @@ static status roi_launch(kernel_ctx *k, stream *s) {
   if (!y || y->count == 0) return OK;
   if (!x->count) return ERROR(INVALID_ARGUMENT, "input 'X' has no elements");
   cuda_roi_align r = {*p, x->type, x->dims[0], x->dims[1], x->dims[2], x->dims[3], rois->dims[0]};
-  return cuda_launched(cuda_roi_align_run(&r, x->data, rois->data, batch->data, y->data, cuda_fault(s), cuda_raw(s)));
+  cuda_fault_place fault = cuda_fault(k, s);
+  return cuda_launched(cuda_roi_align_run(&r, x->data, rois->data, batch->data, y->data, &fault, cuda_raw(s)));
 }
 
 static status affine_launch(kernel_ctx *k, stream *s) {
@@ -85,7 +86,8 @@ static status unpool_launch(kernel_ctx *k, stream *s) {
   for (int d = 0; d < x->rank; ++d) u.out_dims[d] = wanted ? integer_at(wanted, d) : u.dims[d];
   tensor *y;
   TRY(kernel_output(k, 0, x->rank, u.out_dims, &y));
-  return y ? cuda_launched(cuda_unpool_run(&u, x->data, index->data, y->data, cuda_fault(s), cuda_raw(s))) : OK;
+  cuda_fault_place fault = cuda_fault(k, s);
+  return y ? cuda_launched(cuda_unpool_run(&u, x->data, index->data, y->data, &fault, cuda_raw(s))) : OK;
 }
 
 #define GRID_SAMPLE .op = "GridSample", .types = TS_FLOAT, .supports = is_image, .launch = sample_launch

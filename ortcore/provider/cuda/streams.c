@@ -100,7 +100,7 @@ status gpu_stream_synchronise(stream *s) {
   TRY(gpu_enter(g, &token));
   status failed = gpu_status(g, cudaStreamSynchronize(raw_stream(s)), "work on the device did not complete");
   gpu_leave(token);
-  return failed ? failed : gpu_take_fault(g, cuda_fault(s));
+  return failed ? failed : gpu_take_fault(g, ((const cuda_stream *)s)->fault);
 }
 
 status gpu_event_create(const device *d, event **out) {
@@ -151,7 +151,7 @@ status gpu_event_record(event *e, stream *s) {
   }
   TRY(gpu_enter(g, &token));
   status failed = gpu_status(g, cudaEventRecord(raw_event(e), raw_stream(s)), "an event cannot be recorded");
-  ((cuda_event *)e)->fault = cuda_fault(s);
+  ((cuda_event *)e)->fault = ((const cuda_stream *)s)->fault;
   gpu_leave(token);
   return failed;
 }

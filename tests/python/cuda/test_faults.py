@@ -1,9 +1,12 @@
 """What goes wrong on the device is an error in Python that names it; sessions and the process go on where CUDA would."""
 import numpy as np
 import pytest
+from onnx import TensorProto as P
+from onnx import helper as h
 
 import ortcore as ort
 from ortcore import OrtValue
+from ortcore.capi.onnxruntime_pybind11_state import InvalidInput
 
 from .. import models
 
@@ -117,3 +120,51 @@ def test_staged_outputs_stay_as_they_were_when_a_kernel_finds_a_fault(session):
     binding.bind_cpu_input("i", np.array([0, 1, 2]))
     s.run_with_iobinding(binding, options)
     assert np.array_equal(y.numpy(), [0, 1, 2])
+
+
+def two_faults():
+    """Two nodes that a kernel may find fault with: quotient = a / b of integers, and picked = one of them by an index."""
+    nodes = [h.make_node("Div", ["a", "b"], ["quotient"], name="ratio"), h.make_node("GatherElements", ["a", "i"], ["picked"], name="pick")]
+    inputs = [models.value(n, P.INT64, ["N"]) for n in ("a", "b", "i")]
+    return models.model(nodes, inputs, [models.value("quotient", P.INT64, ["N"]), models.value("picked", P.INT64, ["N"])])
+
+
+NOTHING_WRONG = {"a": np.array([8, 9]), "b": np.array([2, 3]), "i": np.array([1, 0])}
+WRONG = [("b", [2, 0], "ratio", r"node 'ratio' \(Div\): GPU 0.*divided by zero"),
+         ("i", [0, 2], "pick", r"node 'pick' \(GatherElements\): GPU 0.*index is out of range")]
+
+
+@pytest.mark.parametrize("name, values, node, message", WRONG)
+@pytest.mark.parametrize("graphs", ["0", "1"], ids=["plain", "graph"])
+def test_a_fault_that_a_kernel_finds_names_the_node(session, name, values, node, message, graphs):
+    s = session(two_faults(), enable_cuda_graph=graphs)
+    binding = s.io_binding()
+    inputs = {n: OrtValue.ortvalue_from_numpy(v, "cuda") for n, v in NOTHING_WRONG.items()}
+    for n, value in inputs.items():
+        binding.bind_ortvalue_input(n, value)
+    for output in ("quotient", "picked"):
+        binding.bind_output(output, "cuda")
+    for _ in range(3):                                     # with graphs: recorded by the second
+        s.run_with_iobinding(binding)
+    inputs[name].update_inplace(np.array(values))
+    with pytest.raises(InvalidInput, match=message) as info:
+        s.run_with_iobinding(binding)
+    assert info.value.node == node
+    inputs[name].update_inplace(NOTHING_WRONG[name])
+    s.run_with_iobinding(binding)
+    assert [v.numpy().tolist() for v in binding.get_outputs()] == [[4, 3], [9, 8]]
+
+
+def test_who_waits_later_is_told_the_node_too(session):
+    s = session(two_faults())
+    binding = s.io_binding()
+    for n, value in (NOTHING_WRONG | {"i": np.array([5, 0])}).items():
+        binding.bind_ortvalue_input(n, OrtValue.ortvalue_from_numpy(value, "cuda"))
+    for output in ("quotient", "picked"):
+        binding.bind_output(output, "cuda")
+    options = ort.RunOptions()
+    options.add_run_config_entry("disable_synchronize_execution_providers", "1")
+    s.run_with_iobinding(binding, options)
+    with pytest.raises(RuntimeError, match="node 'pick'"):
+        binding.synchronize_outputs()
+    binding.synchronize_outputs()
