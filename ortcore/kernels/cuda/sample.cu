@@ -192,10 +192,9 @@ __global__ void __launch_bounds__(threads_per_block, 1) roi_kernel(cuda_roi_alig
     side<A> along_x = side_of<A>(r.how, load(box[0]), load(box[2]), r.how.width);
     side<A> along_y = side_of<A>(r.how, load(box[1]), load(box[3]), r.how.height);
     bool there = image >= 0 && image < r.images, few = along_x.samples <= ROI_MOST_SAMPLES && along_y.samples <= ROI_MOST_SAMPLES;
-    if (!there) tell_fault(fault, GPU_FAULT_IMAGE);
-    else if (!few) tell_fault(fault, GPU_FAULT_SAMPLES);
     A value = 0;
     if (there && few) value = cell_value(r, x + (image * r.channels + channel) * r.height * r.width, along_y, along_x, cell);
+    else tell_fault(fault, there ? GPU_FAULT_SAMPLES : GPU_FAULT_IMAGE);
     y[i] = store<T>(value);
   }
 }
@@ -232,6 +231,7 @@ __global__ void __launch_bounds__(threads_per_block) unpool_kernel(cuda_unpool u
     int64_t place = index[i], to = 0, stride = 1;
     bool inside = place >= 0 && place < size;
     if (!inside) tell_fault(fault, GPU_FAULT_PLACE);
+#pragma unroll 1
     for (int d = u.rank - 1; d >= 0; --d) {
       int64_t at = place % u.dims[d];
       place /= u.dims[d];
