@@ -90,6 +90,7 @@ MODELS = [
     Model("smart_turn", "pipecat-ai==1.14.0", "smart-turn-v3.2-cpu.onnx", {"input_features": normal(1, 80, 800)}, "Whisper encoder, QDQ int8", exact=False),
     Model("ppocr_v4_det", "rapidocr-onnxruntime==1.4.4", "ch_PP-OCRv4_det_infer.onnx", {"x": normal(1, 3, 480, 640)}, "text detection; convolution"),
     Model("ppocr_v4_rec", "rapidocr-onnxruntime==1.4.4", "ch_PP-OCRv4_rec_infer.onnx", {"x": normal(6, 3, 48, 320)}, "text recognition; attention"),
+    Model("ppocr_cls", "rapidocr==3.10.0", "ch_ppocr_mobile_v2.0_cls_mobile.onnx", {"x": normal(1, 3, 48, 192)}, "direction of text; convolution"),
     Model("ppocr_v6_det", "rapidocr==3.10.0", "PP-OCRv6_det_small.onnx", {"x": normal(1, 3, 480, 640)}, "text detection"),
     Model("ppocr_v6_rec", "rapidocr==3.10.0", "PP-OCRv6_rec_small.onnx", {"x": normal(1, 3, 48, 320)}, "text recognition"),
     Model("ddddocr", "ddddocr==1.6.1", "ddddocr/common.onnx", {"input1": normal(1, 1, 64, 160)}, "captcha; convolution, LSTM"),

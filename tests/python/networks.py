@@ -68,8 +68,8 @@ def linear(net, x, ins, outs):
     return net.add("Add", net.add("MatMul", x, net.weight(ins, outs, scale=1 / np.sqrt(ins))), net.weight(outs, scale=0.1))
 
 
-def norm(net, x):
-    return net.add("LayerNormalization", x, net.weight(WIDTH, scale=0.1, offset=1), net.weight(WIDTH, scale=0.1), axis=-1, epsilon=1e-5)
+def norm(net, x, width=WIDTH):
+    return net.add("LayerNormalization", x, net.weight(width, scale=0.1, offset=1), net.weight(width, scale=0.1), axis=-1, epsilon=1e-5)
 
 
 def gelu(net, x):
@@ -116,3 +116,40 @@ def gpt2_step():
 
 def empty_past(batch):
     return {f"past_{i}": np.zeros((2, batch, HEADS, 0, WIDTH // HEADS), np.float32) for i in range(LAYERS)}
+
+
+# ---- An encoder of two layers, and perceptrons
+
+def erf_gelu(net, x):
+    bent = net.add("Add", net.add("Erf", net.add("Div", x, net.constant(np.float32(np.sqrt(2))))), net.constant(np.float32(1)))
+    return net.add("Mul", net.add("Mul", x, bent), net.constant(np.float32(0.5)))
+
+
+def self_attention(net, x, width, heads):
+    split = lambda v, order: net.add("Transpose", net.add("Reshape", v, net.ints(0, 0, heads, width // heads)), perm=order)
+    scores = net.add("MatMul", split(linear(net, x, width, width), [0, 2, 1, 3]), split(linear(net, x, width, width), [0, 2, 3, 1]))
+    scores = net.add("Softmax", net.add("Div", scores, net.constant(np.float32(np.sqrt(width // heads)))), axis=-1)
+    joined = net.add("Transpose", net.add("MatMul", scores, split(linear(net, x, width, width), [0, 2, 1, 3])), perm=[0, 2, 1, 3])
+    return linear(net, net.add("Reshape", joined, net.ints(0, 0, width)), width, width)
+
+
+def bert_tiny(width=128, heads=2, layers=2, vocabulary=1000):
+    """y [batch, tokens, width] of ids [batch, tokens]"""
+    net = Net(3)
+    x = norm(net, net.add("Gather", net.weight(vocabulary, width, scale=1), "ids"), width)
+    for _ in range(layers):
+        x = norm(net, net.add("Add", self_attention(net, x, width, heads), x), width)
+        x = norm(net, net.add("Add", linear(net, erf_gelu(net, linear(net, x, width, 4 * width)), 4 * width, width), x), width)
+    net.add("Identity", x, name="y")
+    return model(net.nodes, [value("ids", P.INT64, ["batch", "tokens"])], [value("y", P.FLOAT, ["batch", "tokens", width])], net.weights)
+
+
+def mlp(*widths, dtype=np.float32):
+    """y [N, last width] of x [N, first width]: products with biases, and a Relu between them"""
+    net, kind = Net(4), h.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    layers, x = list(zip(widths, widths[1:], strict=False)), "x"
+    for i, (ins, outs) in enumerate(layers):
+        weight, bias = (net.constant(net.random.standard_normal(shape).astype(dtype) / dtype(np.sqrt(ins))) for shape in ((ins, outs), (outs,)))
+        x = net.add("Gemm", x, weight, bias, **({"name": "y"} if i == len(layers) - 1 else {}))
+        x = net.add("Relu", x) if i < len(layers) - 1 else x
+    return model(net.nodes, [value("x", kind, ["N", widths[0]])], [value("y", kind, ["N", widths[-1]])], net.weights)

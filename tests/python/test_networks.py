@@ -2,6 +2,7 @@
 import numpy as np
 import onnx
 import pytest
+from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 import ortcore
@@ -34,6 +35,29 @@ def assert_close(got, want):
 def test_resnet(device, level):
     network, x = networks.resnet(), np.random.default_rng(3).standard_normal((2, 3, 32, 32)).astype(np.float32)
     assert_close(session(network, device, level).run(None, {"x": x}), reference(network, {"x": x}))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("tokens", [16, 7])
+def test_bert(device, level, tokens):
+    network, ids = networks.bert_tiny(), np.random.default_rng(4).integers(0, 1000, (1, tokens))
+    assert_close(session(network, device, level).run(None, {"ids": ids}), reference(network, {"ids": ids}))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("rows, widths, dtype, tolerance", [(1, (16, 32, 32, 4), np.float32, 2e-5), (16, (512, 2048, 2048, 512), np.float32, 2e-4),
+                                                            (16, (512, 2048, 2048, 512), np.float16, 2e-2)], ids=["tiny", "f32", "fp16"])
+def test_perceptrons(device, rows, widths, dtype, tolerance):
+    """The reference computes in double precision, from the same rounded weights."""
+    network, x = networks.mlp(*widths, dtype=dtype), np.random.default_rng(5).standard_normal((rows, widths[0])).astype(dtype)
+    weights = [numpy_helper.to_array(w).astype(np.float64) for w in onnx.load_from_string(network).graph.initializer]
+    want = x.astype(np.float64)
+    for i in range(0, len(weights), 2):
+        want = (np.maximum(want, 0) if i else want) @ weights[i] + weights[i + 1]
+    got, = session(network, device).run(None, {"x": x})
+    assert got.dtype == dtype
+    np.testing.assert_allclose(got.astype(np.float64), want, rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize("level", LEVELS)
