@@ -6,7 +6,7 @@ from libc.string cimport strcmp
 from ortcore._arrays cimport clone, count_bytes, element_type_of, host_copy, on_host, read_dims, writable_tensor_of
 from ortcore._capi cimport *
 from ortcore._convert cimport value_of
-from ortcore._device cimport OrtDevice, fill_device
+from ortcore._device cimport OrtDevice, fill_device, handle_number
 from ortcore._errors cimport check_step
 from ortcore._options cimport run_options_of, text_of
 from ortcore._owners cimport hold, owner_release, owners_enter, owners_leave
@@ -22,7 +22,7 @@ cdef str OUTPUT = "Error when binding output"
 
 
 cdef size_t address_of(object buffer_ptr) except? 0:
-    number = operator.index(buffer_ptr)
+    number = operator.index(handle_number(buffer_ptr))
     if not 0 <= number < 1 << 64:
         raise TypeError(f"buffer_ptr {number} is no address")
     return number

@@ -8,6 +8,7 @@ cdef class OrtDevice:
 cdef class OrtMemoryInfo:
     cdef ortc_memory_info info
 
+cdef object handle_number(object source)
 # Memory on a device given by name or as an OrtDevice.
 cdef int fill_device(object device_type, object device_id, object vendor_id, ortc_memory_info *info) except -1
 cdef OrtMemoryInfo wrap_memory_info(const ortc_memory_info *info)

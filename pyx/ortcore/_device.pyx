@@ -13,6 +13,11 @@ from ortcore.enums import OrtAllocatorType, OrtDeviceMemoryType, OrtMemoryInfoDe
 cdef dict DEVICES = {"cpu": (0, 0), "cuda": (1, 0x10DE), "gpu": (1, 0), "dml": (1, 0x1414), "webgpu": (1, 0), "npu": (3, 0), "cann": (3, 0x19E5)}
 
 
+cdef object handle_number(object source):
+    """The number that a handle of cuda.bindings stands for, a CUdeviceptr or cudaStream_t; anything else as it is."""
+    return int(source) if hasattr(source, "getPtr") else source
+
+
 cdef int int16(object number, str what) except? -1:
     cdef int n = operator.index(number)
     if not -32768 <= n <= 32767:

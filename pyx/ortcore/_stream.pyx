@@ -4,7 +4,7 @@ import operator
 
 from libc.string cimport memset, strcpy
 from ortcore._capi cimport *
-from ortcore._device cimport OrtDevice, fill_device
+from ortcore._device cimport OrtDevice, fill_device, handle_number
 from ortcore._errors cimport check
 
 from ortcore._errors import InvalidType, make_error
@@ -27,10 +27,19 @@ cdef ortc_memory_info cuda_device(int device_id) noexcept:
 
 # ---- Streams and events of any library --------------------------------------------------------------------------------
 
+cdef bint is_event(object source):
+    """Streams and events have attributes of the same names; their classes tell them apart."""
+    return "event" in type(source).__name__.lower()
+
+
 cdef object stream_handle_of(object source):
-    """The handle of a stream object: ortcore's, cuda.core's and whatever has `__cuda_stream__`, torch's, cupy's, or an int. None if it is none."""
-    if isinstance(source, int):
-        return source
+    """The handle of a stream object: ortcore's, cuda.core's and whatever has `__cuda_stream__`, torch's, cupy's, a cudaStream_t or CUstream of
+    cuda.bindings, or an int. None if it is none."""
+    if is_event(source):
+        return None
+    number = handle_number(source)
+    if isinstance(number, int):
+        return number
     protocol = getattr(source, "__cuda_stream__", None)
     if protocol is not None:
         version, handle = protocol() if callable(protocol) else protocol
@@ -39,16 +48,20 @@ cdef object stream_handle_of(object source):
         return handle
     for name in ("cuda_stream", "ptr"):                    # torch, cupy
         handle = getattr(source, name, None)
-        if isinstance(handle, int) and not type(source).__name__.endswith("Event"):
+        if isinstance(handle, int):
             return handle
     return None
 
 
 cdef object event_handle_of(object source):
-    """The handle of an event object of cuda.core, torch or cupy. None if it is none."""
+    """The handle of an event object of cuda.core, cuda.bindings, torch or cupy. None if it is none."""
+    if not is_event(source):
+        return None
+    if hasattr(source, "getPtr"):
+        return int(source)
     for name in ("cuda_event", "handle", "ptr"):
         handle = getattr(source, name, None)
-        if handle is not None and type(source).__name__.endswith("Event"):
+        if handle is not None:
             return int(handle)
     return None
 
@@ -88,7 +101,7 @@ cdef int wait_for(ortc_stream *stream, const ortc_memory_info *device, object pr
     handle = event_handle_of(producer)
     if handle is None:
         raise InvalidType(f"{type(producer).__name__} is no stream or event; give an OrtSyncStream, an object with __cuda_stream__, a stream or event of "
-                          "cuda.core, torch or cupy, or a cudaStream_t as an int")
+                          "cuda.core, cuda.bindings, torch or cupy, or a cudaStream_t as an int")
     event = handle
     with nogil:
         status = ortc_stream_wait_event(stream, <void *>event)
@@ -104,7 +117,7 @@ cdef int make_wait(object consumer, const ortc_memory_info *device, ortc_stream 
     handle = stream_handle_of(consumer)
     if handle is None:
         raise InvalidType(f"{type(consumer).__name__} is no stream; give an OrtSyncStream, an object with __cuda_stream__, a stream of torch or cupy, or a "
-                          "cudaStream_t as an int")
+                          "cudaStream_t, of cuda.bindings or as an int")
     return make_handle_wait(int(handle), device, stream)
 
 
