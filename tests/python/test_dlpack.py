@@ -103,15 +103,3 @@ def test_dlpack_objects_are_bound_in_one_step(cpu_session):
     assert output.tolist() == (A + A).tolist() and session.stats()["latest"]["bytes_copied"] == A.nbytes
     with pytest.raises(RuntimeError):
         binding["c"] = Unversioned(np.zeros((2, 3), np.float32).T)
-
-
-def test_torch(cpu_session):
-    torch = pytest.importorskip("torch")
-    session = cpu_session(models.add())
-    a, output = torch.arange(6, dtype=torch.float32).reshape(3, 2), torch.zeros(3, 2)
-    binding = session.io_binding()
-    binding["a"], binding["b"], binding["c"] = a, a, output
-    session.run_with_iobinding(binding)
-    assert torch.equal(output, a + a) and binding["c"].data_ptr() == output.data_ptr()
-    assert torch.equal(torch.from_dlpack(binding["c"]), a + a)
-    assert OrtValue.from_dlpack(torch.zeros(2, dtype=torch.bfloat16)).data_type() == "tensor(bfloat16)"
