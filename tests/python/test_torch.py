@@ -9,7 +9,8 @@ from ortcore import OrtValue
 from . import models
 
 torch = pytest.importorskip("torch")
-KINDS = {"float32": P.FLOAT, "float16": P.FLOAT16, "bfloat16": P.BFLOAT16, "float64": P.DOUBLE, "int64": P.INT64, "int32": P.INT32, "uint8": P.UINT8, "bool": P.BOOL}
+KINDS = {"float32": P.FLOAT, "float16": P.FLOAT16, "bfloat16": P.BFLOAT16, "float64": P.DOUBLE, "int64": P.INT64, "int32": P.INT32, "uint8": P.UINT8,
+         "bool": P.BOOL}
 
 
 def number(shape, dtype):
