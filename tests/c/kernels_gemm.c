@@ -88,7 +88,8 @@ static void one_product(dtype a_type, dtype b_type, int64_t m, int64_t n, int64_
 }
 
 static void test_products(void) {
-  static const int64_t sizes[][3] = {{1, 1, 1}, {6, 16, 4}, {7, 17, 5}, {5, 33, 257}, {145, 40, 300}, {13, 300, 0}, {30, 270, 1030}};
+  static const int64_t sizes[][3] = {{1, 1, 1}, {6, 16, 4}, {7, 17, 5}, {5, 33, 257}, {145, 40, 300}, {13, 300, 0}, {30, 270, 1030}, {8, 600, 40}, {9, 530, 1024},
+                                     {150, 530, 36}};
   static const dtype types[][2] = {{ORTC_FLOAT, ORTC_FLOAT}, {ORTC_DOUBLE, ORTC_DOUBLE}, {ORTC_BFLOAT16, ORTC_BFLOAT16},
                                    {ORTC_INT32, ORTC_INT32}, {ORTC_INT64, ORTC_INT64}, {ORTC_INT8, ORTC_UINT8}};
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s)
@@ -97,20 +98,28 @@ static void test_products(void) {
         one_product(types[t][0], types[t][1], sizes[s][0], sizes[s][1], sizes[s][2], 1 + (way & 1), way & 2);
 }
 
-static void test_single_rows(void) {
-  enum { N = 300, K = 130 };
-  static float x[K], b[K * N], transposed[N * K], y[N], z[N];
-  fill(x, ORTC_FLOAT, K);
-  fill(b, ORTC_FLOAT, K * N);
-  for (int i = 0; i < K; ++i)
-    for (int j = 0; j < N; ++j) transposed[j * K + i] = b[i * N + j];
-  gemv_f32(2, N, K, x, b, N, 1, y);
-  gemv_f32(1, N, K, x, transposed, 1, K, z);
-  for (int j = 0; j < N; ++j) {
+static void one_row(int n, int k, int threads) {
+  float *x = malloc(((size_t)k + 1) * 4), *b = malloc(((size_t)k * (size_t)n + 1) * 4), *transposed = malloc(((size_t)k * (size_t)n + 1) * 4);
+  float *y = malloc((size_t)n * 4), *z = malloc((size_t)n * 4);
+  fill(x, ORTC_FLOAT, k);
+  fill(b, ORTC_FLOAT, (int64_t)k * n);
+  for (int i = 0; i < k; ++i)
+    for (int j = 0; j < n; ++j) transposed[j * k + i] = b[i * n + j];
+  gemv_f32(threads, n, k, x, b, n, 1, y);
+  gemv_f32(threads, n, k, x, transposed, 1, k, z);
+  for (int j = 0; j < n; ++j) {
     double sum = 0;
-    for (int i = 0; i < K; ++i) sum += (double)x[i] * b[i * N + j];
-    CHECKF(fabs(y[j] - sum) < 1e-4 && fabs(z[j] - sum) < 1e-4, "column %d: %g and %g for %g", j, (double)y[j], (double)z[j], sum);
+    for (int i = 0; i < k; ++i) sum += (double)x[i] * (double)b[i * n + j];
+    CHECKF(fabs((double)y[j] - sum) < 1e-4 && fabs((double)z[j] - sum) < 1e-4, "%d x %d, column %d: %g and %g for %g", n, k, j, (double)y[j], (double)z[j], sum);
   }
+  free(x), free(b), free(transposed), free(y), free(z);
+}
+
+/* Strips of columns and vectors of the sum that are whole, and what is left of them. */
+static void test_single_rows(void) {
+  static const int sizes[][2] = {{300, 130}, {1, 1}, {1, 200}, {5, 15}, {16, 16}, {17, 63}, {768, 64}, {769, 79}, {1600, 81}};
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s)
+    for (int threads = 1; threads < 3; ++threads) one_row(sizes[s][0], sizes[s][1], threads);
 }
 
 int main(void) {

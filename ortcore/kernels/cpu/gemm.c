@@ -44,7 +44,7 @@ typedef struct tiling {
 static tiling tiling_of(gemm_acc acc, int threads, int64_t m, int64_t n, int64_t k) {
   tiling t = {.width = gemm_acc_bytes(acc)};
   t.nr = acc == GEMM_I8 ? GEMM_I8_NR : GEMM_VECTOR / (int64_t)t.width;
-  t.mc = least(GEMM_MC, round_up(m, GEMM_MR));
+  t.mc = least(GEMM_MC, round_up(m, acc == GEMM_I8 ? GEMM_I8_MR : GEMM_MR));
   t.nc = least(GEMM_NC, round_up(n, t.nr));
   t.kc = acc == GEMM_I8 ? least(GEMM_I8_KC, round_up(k, GEMM_I8_QUAD)) : least(GEMM_KC, k);
   /* Few large tiles would leave threads without work. */
@@ -76,17 +76,25 @@ static void correct_row(uint32_t *restrict sums, int64_t n, int64_t k, int32_t a
   for (int64_t j = 0; j < n; ++j) sums[j] += base * (uint32_t)b_zeros[j] - (uint32_t)a_zero * (uint32_t)b_sums[j];
 }
 
-static void run_tile_i8(const gemm_problem *p, const tiling *t, int64_t batch, int64_t row, int64_t column, uint8_t *a, uint8_t *b, uint32_t *tile) {
+/* Rows of A as a thread packed them last: neighbouring tiles of C have them in common. */
+typedef struct packed_rows { int64_t batch, row; int32_t sums[GEMM_MC]; } packed_rows;
+
+static void run_tile_i8(const gemm_problem *p, const tiling *t, int64_t batch, int64_t row, int64_t column, packed_rows *rows, uint8_t *a, uint8_t *b,
+                        uint32_t *tile) {
   int64_t m = least(t->mc, p->m - row), n = least(t->nc, p->n - column);
-  int32_t a_sums[GEMM_MC] = {0}, own_sums[GEMM_NC] = {0}, a_zeros[GEMM_MC], b_zeros[GEMM_NC];
+  int32_t own_sums[GEMM_NC] = {0}, a_zeros[GEMM_MC], b_zeros[GEMM_NC];
+  bool packed = p->k <= GEMM_I8_KC && rows->batch == batch && rows->row == row;
   const int32_t *b_sums = own_sums;
   size_t columns = (size_t)round_up(p->n, t->nr), depth_bytes = (size_t)round_up(p->k, GEMM_I8_QUAD);
   if (p->k == 0) memset(tile, 0, (size_t)(t->mc * t->nc) * t->width);
   for (int64_t depth = 0; depth < p->k; depth += GEMM_I8_KC) {
     int64_t k = least(GEMM_I8_KC, p->k - depth), quads = (k + GEMM_I8_QUAD - 1) / GEMM_I8_QUAD;
     const uint8_t *from = b;
-    memset(a, 0, (size_t)(round_up(m, GEMM_I8_MR) * quads * GEMM_I8_QUAD));
-    p->a->pack_bytes(p->a, batch, row, m, depth, k, true, GEMM_I8_MR, a, a_sums);
+    if (depth == 0 && !packed) *rows = (packed_rows){batch, row, {0}};
+    if (!packed) {
+      memset(a, 0, (size_t)(round_up(m, GEMM_I8_MR) * quads * GEMM_I8_QUAD));
+      p->a->pack_bytes(p->a, batch, row, m, depth, k, true, GEMM_I8_MR, a, rows->sums);
+    }
     if (p->b->packed) {
       from = (const uint8_t *)p->b->packed + (size_t)depth * columns + (size_t)(column * quads * GEMM_I8_QUAD);
     } else {
@@ -100,19 +108,19 @@ static void run_tile_i8(const gemm_problem *p, const tiling *t, int64_t batch, i
   p->b->zeros(p->b, batch, column, n, b_zeros);
   for (int64_t j = 0; j < n; ++j) b_zeros[j] -= p->b->is_signed ? 0 : 128;
   for (int64_t i = 0; i < m; ++i) {
-    correct_row(tile + i * t->nc, n, p->k, a_sums[i], a_zeros[i] + (p->a->is_signed ? 128 : 0), b_sums, b_zeros);
+    correct_row(tile + i * t->nc, n, p->k, rows->sums[i], a_zeros[i] + (p->a->is_signed ? 128 : 0), b_sums, b_zeros);
     p->sink->store(p->sink, batch, row + i, column, n, tile + i * t->nc);
   }
 }
 
-static void run_tile(const gemm_work *w, int64_t task, char *scratch) {
+static void run_tile(const gemm_work *w, int64_t task, packed_rows *rows, char *scratch) {
   const gemm_problem *p = w->p;
   const tiling *t = &w->t;
   int64_t row = task % w->row_tiles * t->mc, column = task / w->row_tiles % w->column_tiles * t->nc, batch = task / (w->row_tiles * w->column_tiles);
   int64_t m = least(t->mc, p->m - row), n = least(t->nc, p->n - column);
   char *a = scratch, *b = a + t->a_bytes, *tile = b + t->b_bytes;
   if (p->acc == GEMM_I8) {
-    run_tile_i8(p, t, batch, row, column, (uint8_t *)a, (uint8_t *)b, (uint32_t *)tile);
+    run_tile_i8(p, t, batch, row, column, rows, (uint8_t *)a, (uint8_t *)b, (uint32_t *)tile);
     return;
   }
   if (p->k == 0) memset(tile, 0, (size_t)(t->mc * t->nc) * t->width);
@@ -129,9 +137,11 @@ static void run_tile(const gemm_work *w, int64_t task, char *scratch) {
 
 static void run_share(void *context, int64_t begin, int64_t end) {
   const gemm_work *w = context;
-  for (int64_t share = begin; share < end; ++share)
+  for (int64_t share = begin; share < end; ++share) {
+    packed_rows rows = {.batch = -1};
     for (int64_t task = w->tasks * share / w->shares; task < w->tasks * (share + 1) / w->shares; ++task)
-      run_tile(w, task, w->scratch + (size_t)share * w->t.thread_bytes);
+      run_tile(w, task, &rows, w->scratch + (size_t)share * w->t.thread_bytes);
+  }
 }
 
 void gemm_run(const gemm_problem *p, int threads, void *scratch) {

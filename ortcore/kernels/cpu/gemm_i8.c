@@ -8,23 +8,33 @@
 
 bool gemm_i8_available(void) { return cpu_has_vnni(); }
 
+/* sum += the products of four unsigned and four signed bytes. As an intrinsic, gcc copies every sum back and forth between registers. */
+#define ADD_PRODUCTS(sum, bytes, signed_bytes) __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(bytes), "v"(signed_bytes))
+
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
 static void micro(const uint8_t *a, const uint8_t *b, int64_t quads, uint32_t *tile, int64_t ld, bool first) {
   __m512i sum[GEMM_I8_MR][2];
-  for (int i = 0; i < GEMM_I8_MR; ++i)
-    for (int j = 0; j < 2; ++j) sum[i][j] = first ? _mm512_setzero_si512() : _mm512_loadu_si512(tile + i * ld + 16 * j);
+#pragma GCC unroll 8
+  for (int i = 0; i < GEMM_I8_MR; ++i) {
+    sum[i][0] = first ? _mm512_setzero_si512() : _mm512_loadu_si512(tile + i * ld);
+    sum[i][1] = first ? _mm512_setzero_si512() : _mm512_loadu_si512(tile + i * ld + 16);
+  }
   for (int64_t q = 0; q < quads; ++q, a += GEMM_I8_MR * GEMM_I8_QUAD, b += GEMM_I8_NR * GEMM_I8_QUAD) {
     __m512i low = _mm512_loadu_si512(b), high = _mm512_loadu_si512(b + 64);
+#pragma GCC unroll 8
     for (int i = 0; i < GEMM_I8_MR; ++i) {
       int32_t four;
       memcpy(&four, a + i * GEMM_I8_QUAD, sizeof four);
       __m512i row = _mm512_set1_epi32(four);
-      sum[i][0] = _mm512_dpbusd_epi32(sum[i][0], row, low);
-      sum[i][1] = _mm512_dpbusd_epi32(sum[i][1], row, high);
+      ADD_PRODUCTS(sum[i][0], row, low);
+      ADD_PRODUCTS(sum[i][1], row, high);
     }
   }
-  for (int i = 0; i < GEMM_I8_MR; ++i)
-    for (int j = 0; j < 2; ++j) _mm512_storeu_si512(tile + i * ld + 16 * j, sum[i][j]);
+#pragma GCC unroll 8
+  for (int i = 0; i < GEMM_I8_MR; ++i) {
+    _mm512_storeu_si512(tile + i * ld, sum[i][0]);
+    _mm512_storeu_si512(tile + i * ld + 16, sum[i][1]);
+  }
 }
 
 void gemm_i8_block(const uint8_t *a, const uint8_t *b, int64_t m, int64_t n, int64_t quads, uint32_t *tile, int64_t ld, bool first) {

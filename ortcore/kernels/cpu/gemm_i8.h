@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { GEMM_I8_MR = 6, GEMM_I8_NR = 32, GEMM_I8_QUAD = 4 };
+enum { GEMM_I8_MR = 8, GEMM_I8_NR = 32, GEMM_I8_QUAD = 4 };
 
 bool gemm_i8_available(void);
 /* tile[i][j] (first: =, else +=) the product of panels: A [quads][MR][4], B [quads][NR][4]. */

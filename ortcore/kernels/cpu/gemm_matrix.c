@@ -101,46 +101,51 @@ gemm_acc gemm_acc_of(dtype type) { return sides[type].acc; }
 
 /* ---- A single row ------------------------------------------------------------------------------------------------- */
 
-enum { GEMV_COLUMNS = 256, GEMV_DEPTH = 64 };
+/* Columns are shared out by GRAIN and taken in strips, whose sums stay in L1 while rows of B stream by. */
+enum { GEMV_GRAIN = 256, GEMV_STRIP = 768 };
 
-/* Columns of a row-major B: a strip of sums stays in registers and L1 while rows of B stream by. */
+/* Columns of a row-major B, at most a strip. */
 MULTIVERSION
 static void gemv_columns(const float *restrict x, const float *restrict b, int64_t ld, int64_t n, int64_t k, float *restrict y) {
-  float sum[GEMV_COLUMNS] = {0};
-  if (n == GEMV_COLUMNS) {
-    int64_t i = 0;
-    for (; i + 4 <= k; i += 4, b += 4 * ld) {
-      const float *b1 = b + ld, *b2 = b1 + ld, *b3 = b2 + ld;
-      float x0 = x[i], x1 = x[i + 1], x2 = x[i + 2], x3 = x[i + 3];
-      for (int j = 0; j < GEMV_COLUMNS; ++j) sum[j] += x0 * b[j] + x1 * b1[j] + x2 * b2[j] + x3 * b3[j];
-    }
-    for (; i < k; ++i, b += ld)
-      for (int j = 0; j < GEMV_COLUMNS; ++j) sum[j] += x[i] * b[j];
-  } else {
-    for (int64_t i = 0; i < k; ++i, b += ld)
-      for (int64_t j = 0; j < n; ++j) sum[j] += x[i] * b[j];
+  float sum[GEMV_STRIP] = {0};
+  int64_t i = 0;
+  for (; i + 4 <= k; i += 4, b += 4 * ld) {
+    const float *b1 = b + ld, *b2 = b1 + ld, *b3 = b2 + ld;
+    float x0 = x[i], x1 = x[i + 1], x2 = x[i + 2], x3 = x[i + 3];
+    for (int64_t j = 0; j < n; ++j) sum[j] += x0 * b[j] + x1 * b1[j] + x2 * b2[j] + x3 * b3[j];
   }
+  for (; i < k; ++i, b += ld)
+    for (int64_t j = 0; j < n; ++j) sum[j] += x[i] * b[j];
   memcpy(y, sum, (size_t)n * sizeof *y);
 }
 
-/* Rows of a transposed B: a dot product each, four rows at a time, sixteen partial sums wide. */
+typedef float gemv_lanes __attribute__((vector_size(64)));
+
+/* Rows of a transposed B: a dot product each, read from its beginning to its end by four vectors of partial sums. */
 MULTIVERSION
 static void gemv_rows(const float *restrict x, const float *restrict b, int64_t ld, int64_t n, int64_t k, float *restrict y) {
-  enum { LANES = 16, ROWS = 4 };
-  for (int64_t j = 0; j < n; j += ROWS) {
-    int rows = n - j < ROWS ? (int)(n - j) : ROWS;
-    float sum[ROWS][LANES] = {{0}};
+  enum { LANES = sizeof(gemv_lanes) / sizeof(float), SUMS = 4 };
+  for (int64_t j = 0; j < n; ++j, b += ld) {
+    gemv_lanes sum[SUMS] = {0};
     int64_t i = 0;
-    if (rows == ROWS)
-      for (; i + LANES <= k; i += LANES)
-        for (int r = 0; r < ROWS; ++r)
-          for (int l = 0; l < LANES; ++l) sum[r][l] += x[i + l] * b[(j + r) * ld + i + l];
-    for (int r = 0; r < rows; ++r) {
-      float total = 0;
-      for (int l = 0; l < LANES; ++l) total += sum[r][l];
-      for (int64_t t = i; t < k; ++t) total += x[t] * b[(j + r) * ld + t];
-      y[j + r] = total;
+    for (; i + SUMS * LANES <= k; i += SUMS * LANES)
+      for (int u = 0; u < SUMS; ++u) {
+        gemv_lanes left, right;
+        memcpy(&left, x + i + u * LANES, sizeof left);
+        memcpy(&right, b + i + u * LANES, sizeof right);
+        sum[u] += left * right;
+      }
+    for (; i + LANES <= k; i += LANES) {
+      gemv_lanes left, right;
+      memcpy(&left, x + i, sizeof left);
+      memcpy(&right, b + i, sizeof right);
+      sum[0] += left * right;
     }
+    gemv_lanes whole = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    float total = 0;
+    for (int l = 0; l < LANES; ++l) total += whole[l];
+    for (; i < k; ++i) total += x[i] * b[i];
+    y[j] = total;
   }
 }
 
@@ -152,12 +157,12 @@ static void gemv_range(void *context, int64_t begin, int64_t end) {
     gemv_rows(w->x, w->b + begin * w->n_stride, w->n_stride, end - begin, w->k, w->y + begin);
     return;
   }
-  for (int64_t j = begin; j < end; j += GEMV_COLUMNS)
-    gemv_columns(w->x, w->b + j, w->k_stride, end - j < GEMV_COLUMNS ? end - j : GEMV_COLUMNS, w->k, w->y + j);
+  for (int64_t j = begin; j < end; j += GEMV_STRIP)
+    gemv_columns(w->x, w->b + j, w->k_stride, end - j < GEMV_STRIP ? end - j : GEMV_STRIP, w->k, w->y + j);
 }
 
 void gemv_f32(int threads, int64_t n, int64_t k, const float *x, const float *b, int64_t k_stride, int64_t n_stride, float *y) {
   gemv_work w = {x, b, k, k_stride, n_stride, y};
-  int64_t grain = (65536 / (k + 1) + GEMV_COLUMNS) / GEMV_COLUMNS * GEMV_COLUMNS;   /* a thread's share is worth 10 microseconds */
+  int64_t grain = (65536 / (k + 1) + GEMV_GRAIN) / GEMV_GRAIN * GEMV_GRAIN;   /* a thread's share is worth 10 microseconds */
   parallel_for(threads, n, grain, gemv_range, &w);
 }

@@ -105,7 +105,7 @@ static void split_row(const nbits *w, const float *x, float *out, float *sums) {
 }
 
 MULTIVERSION
-static float dot_4bit(const uint8_t *restrict codes, const float *restrict x, const float *restrict scales, int64_t chunks, int64_t block) {
+static float dot_4bit(const uint8_t *restrict codes, const float *restrict x, const float *restrict scales, const float *end, int64_t chunks, int64_t block) {
   /* Scales of the blocks that a chunk touches, spread over its words. */
   int touched = block < CHUNK_CODES ? (int)(CHUNK_CODES / block) : 1, chunk_shift = block > CHUNK_CODES
       ? __builtin_ctzll((uint64_t)block / CHUNK_CODES) : 0;
@@ -114,18 +114,18 @@ static float dot_4bit(const uint8_t *restrict codes, const float *restrict x, co
   for (int l = 0; l < LANES; ++l) spread[l] = (int32_t)(l * touched / LANES);
   for (int64_t c = 0; c < chunks; ++c, codes += CHUNK_CODES / 2, x += CHUNK_CODES) {
     lanes_i32 words;
-    lanes_f32 part = {0}, scale = {0};
+    lanes_f32 parts[2] = {0}, scale = {0};
     memcpy(&words, codes, sizeof words);
     for (int j = 0; j < WORD_CODES; ++j) {
       lanes_f32 row;
       memcpy(&row, x + j * LANES, sizeof row);
-      part += __builtin_convertvector(words >> (4 * j) & 15, lanes_f32) * row;
+      parts[j & 1] += __builtin_convertvector(words >> (4 * j) & 15, lanes_f32) * row;
     }
+    /* Scales behind those of the chunk are read with them, where there are any: one load instead of a detour through memory. */
     const float *own = scales + (c * touched >> chunk_shift);
-    if (touched == 4) memcpy(&scale, own, 4 * sizeof *own);
-    else if (touched == 2) memcpy(&scale, own, 2 * sizeof *own);
-    else scale[0] = *own;
-    sum += part * __builtin_shuffle(scale, spread);
+    if (end - own >= LANES) memcpy(&scale, own, sizeof scale);
+    else for (int l = 0; l < touched; ++l) scale[l] = own[l];
+    sum += (parts[0] + parts[1]) * __builtin_shuffle(scale, spread);
   }
   float total = 0;
   for (int l = 0; l < LANES; ++l) total += sum[l];
@@ -134,7 +134,8 @@ static float dot_4bit(const uint8_t *restrict codes, const float *restrict x, co
 
 static float column_product(const nbits *w, int64_t column, const float *x, const float *sums) {
   const float *scales = w->scales + column * w->blocks;
-  float y = dot_4bit(w->codes + column * w->blocks * (w->block / 2), x, scales, w->blocks * w->block / CHUNK_CODES, w->block), zeros = 0;
+  float y = dot_4bit(w->codes + column * w->blocks * (w->block / 2), x, scales, w->scales + w->n * w->blocks, w->blocks * w->block / CHUNK_CODES, w->block);
+  float zeros = 0;
   if (!w->zeros && !w->zero_codes) return y - zero_of(w, column, 0) * dot(scales, sums, w->blocks);
   for (int64_t b = 0; b < w->blocks; ++b) zeros += scales[b] * zero_of(w, column, b) * sums[b];
   return y - zeros;

@@ -42,8 +42,12 @@ static void scale(const requantise *q, int64_t batch, int64_t row, int64_t colum
   if (q->column_scale.period == 1) {
     float factor = row_scale * cycle_at(&q->column_scale, batch, 0) / q->y_scale;
     for (int64_t i = 0; i < n; ++i) x[i] *= factor;
-  } else {
+  } else if (column % q->column_scale.period + n > q->column_scale.period) {
     for (int64_t i = 0; i < n; ++i) x[i] *= row_scale * cycle_at(&q->column_scale, batch, column + i) / q->y_scale;
+  } else {
+    const float *factors = cycle_place(&q->column_scale, batch, column);
+    if (q->y_scale == 1) for (int64_t i = 0; i < n; ++i) x[i] *= row_scale * factors[i];
+    else for (int64_t i = 0; i < n; ++i) x[i] *= row_scale * factors[i] / q->y_scale;
   }
   if (q->column_bias) for (int64_t i = 0; i < n; ++i) x[i] += q->column_bias[column + i];
 }

@@ -7,8 +7,10 @@
 
 /* Numbers that repeat: that of (batch, index) is data[batch % batches * batch_stride + index % period]. */
 typedef struct cycle { const float *data; int64_t period, batches, batch_stride; } cycle;
-static inline float cycle_at(const cycle *c, int64_t batch,
-                             int64_t index) { return c->data[batch % c->batches * c->batch_stride + index % c->period]; }
+static inline const float *cycle_place(const cycle *c, int64_t batch, int64_t index) {
+  return c->data + batch % c->batches * c->batch_stride + index % c->period;
+}
+static inline float cycle_at(const cycle *c, int64_t batch, int64_t index) { return *cycle_place(c, batch, index); }
 
 typedef struct requantise {
   gemm_sink sink;
