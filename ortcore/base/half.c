@@ -3,22 +3,6 @@
 
 #include <math.h>
 
-/* Written without branches, so that loops over it become vector code: the three cases are all computed and one is selected. */
-static inline uint16_t f16_bits_of(float x) {
-  uint32_t u = float_bits(x), sign = u >> 16 & 0x8000u, a = u & 0x7fffffffu;
-  /* Normal: rebias the exponent and round the 13 bits that go to nearest even. The carry runs into the exponent, up to infinity. */
-  uint32_t normal = (a - 0x38000000u + 0xfffu + (a >> 13 & 1)) >> 13;
-  /* Subnormal: 0.5 has ulps of 2^-24, the smallest half, so the addition rounds and leaves the code in the low bits. */
-  uint32_t subnormal = float_bits(bits_float(a) + 0.5f) - 0x3f000000u;
-  uint32_t nan = 0x7e00u | (a >> 13 & 0x3ffu);
-  uint32_t code = a < 0x38800000u ? subnormal : normal;
-  code = a >= 0x47800000u ? 0x7c00u : code;
-  code = a > 0x7f800000u ? nan : code;
-  return (uint16_t)(sign | code);
-}
-
-f16 f32_to_f16(float x) { return (f16){f16_bits_of(x)}; }
-
 /* Towards zero, with the last bit set if anything was lost. */
 float f64_to_f32_odd(double x) {
   float f = (float)x;
@@ -36,7 +20,7 @@ MULTIVERSION static void f16_to_f32_portable(const f16 *restrict in, float *rest
 }
 
 MULTIVERSION static void f32_to_f16_portable(const float *restrict in, f16 *restrict out, size_t n) {
-  for (size_t i = 0; i < n; ++i) out[i].bits = f16_bits_of(in[i]);
+  for (size_t i = 0; i < n; ++i) out[i] = f32_to_f16(in[i]);
 }
 
 /* Processors with AVX2 convert eight halves in one instruction, which gcc does not find by itself. */

@@ -29,7 +29,19 @@ static inline float f16_to_f32(f16 h) {
   uint32_t bits = magnitude >= 0x7c00u ? (magnitude << 13) | 0x7f800000u : float_bits(scaled);
   return bits_float(bits | sign);
 }
-f16 f32_to_f16(float x);
+/* Written without branches, so that loops over it become vector code: the three cases are all computed and one is selected. */
+static inline f16 f32_to_f16(float x) {
+  uint32_t u = float_bits(x), sign = u >> 16 & 0x8000u, a = u & 0x7fffffffu;
+  /* Normal: rebias the exponent and round the 13 bits that go to nearest even. The carry runs into the exponent, up to infinity. */
+  uint32_t normal = (a - 0x38000000u + 0xfffu + (a >> 13 & 1)) >> 13;
+  /* Subnormal: 0.5 has ulps of 2^-24, the smallest half, so the addition rounds and leaves the code in the low bits. */
+  uint32_t subnormal = float_bits(bits_float(a) + 0.5f) - 0x3f000000u;
+  uint32_t nan = 0x7e00u | (a >> 13 & 0x3ffu);
+  uint32_t code = a < 0x38800000u ? subnormal : normal;
+  code = a >= 0x47800000u ? 0x7c00u : code;
+  code = a > 0x7f800000u ? nan : code;
+  return (f16){(uint16_t)(sign | code)};
+}
 /* Rounds to odd: a second rounding to nearest, to a format at least two bits narrower, gives what one rounding from the double would have given. */
 float f64_to_f32_odd(double x);
 f16 f64_to_f16(double x);                                  /* one rounding, not two */

@@ -29,6 +29,7 @@ enum {
 
 typedef void (*block_fn)(const void *a, const void *b, int64_t m, int64_t n, int64_t k, void *tile, int64_t ld, bool first);
 static const block_fn blocks[] = {[GEMM_F32] = f32_block, [GEMM_F64] = f64_block, [GEMM_I32] = i32_block, [GEMM_I64] = i64_block};
+static const block_fn wide_blocks[] = {[GEMM_F32] = f32_wide_block, [GEMM_F64] = f64_wide_block, [GEMM_I32] = i32_wide_block, [GEMM_I64] = i64_wide_block};
 
 size_t gemm_acc_bytes(gemm_acc acc) { return acc == GEMM_F64 || acc == GEMM_I64 ? 8 : 4; }
 
@@ -130,7 +131,7 @@ static void run_tile(const gemm_work *w, int64_t task, packed_rows *rows, char *
     p->a->pack(p->a, batch, row, m, depth, k, GEMM_MR, a);
     if (p->b->packed) columns = (const char *)p->b->packed + (size_t)(depth * round_up(p->n, t->nr) + column * k) * t->width;
     else p->b->pack(p->b, batch, column, n, depth, k, (int)t->nr, b);
-    blocks[p->acc](a, columns, m, n, k, tile, t->nc, depth == 0);
+    (cpu_has_avx512() ? wide_blocks : blocks)[p->acc](a, columns, m, n, k, tile, t->nc, depth == 0);
   }
   for (int64_t i = 0; i < m; ++i) p->sink->store(p->sink, batch, row + i, column, n, tile + (size_t)(i * t->nc) * t->width);
 }
