@@ -4,6 +4,7 @@ import inspect
 import numpy as np
 import pytest
 from onnx import TensorProto as P
+from onnx import helper, numpy_helper
 
 import ortcore
 from ortcore.capi import onnxruntime_pybind11_state as our_state
@@ -141,3 +142,26 @@ def test_numbers_of_codes_agree():
         ortcore.InferenceSession("/no/such/model.onnx")
     assert str(ours.value).split(" : ")[:3] == str(theirs.value).split(" : ")[:3]
     assert {n for n in public(their_state) if isinstance(getattr(their_state, n), type) and issubclass(getattr(their_state, n), Exception)} <= public(our_state)
+
+
+@pytest.mark.parametrize("steps, batch, features, hidden", [(6, 1, 8, 16), (6, 2, 8, 16), (5, 3, 9, 17), (4, 8, 32, 64)])
+def test_quantised_lstms_of_batches(steps, batch, features, hidden):
+    """On one thread. On more, onnxruntime rounds each thread's share of the batch by itself, and its results depend on their number."""
+    random = np.random.default_rng(steps * batch)
+    bytes_of = lambda rows: random.integers(-127, 128, (1, rows, 4 * hidden)).astype(np.int8)  # noqa: E731
+    scale, zero = np.array([0.01], np.float32), np.zeros(1, np.int8)
+    weights = {"w": bytes_of(features), "r": bytes_of(hidden), "b": random.uniform(-0.3, 0.3, (1, 8 * hidden)).astype(np.float32),
+               "w_scale": scale, "w_zero": zero, "r_scale": scale, "r_zero": zero}
+    node = helper.make_node("DynamicQuantizeLSTM", ["x", "w", "r", "b", "", "", "", "", "w_scale", "w_zero", "r_scale", "r_zero"], ["y"],
+                            domain="com.microsoft", hidden_size=hidden)
+    graph = helper.make_graph([node], "lstm", [models.value("x", P.FLOAT, [steps, batch, features])], [models.value("y", P.FLOAT, None)],
+                              [numpy_helper.from_array(a, n) for n, a in weights.items()])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)], ir_version=8).SerializeToString()
+    x = random.standard_normal((steps, batch, features)).astype(np.float32)
+    results = []
+    for module, threads in ((onnxruntime, 1), (ortcore, 1), (ortcore, 2)):
+        options = module.SessionOptions()
+        options.intra_op_num_threads = threads
+        results.append(session(module, model, sess_options=options).run(None, {"x": x})[0])
+    np.testing.assert_allclose(results[1], results[0], atol=2e-6)
+    assert np.array_equal(results[1], results[2])

@@ -8,9 +8,6 @@
 
 bool gemm_i8_available(void) { return cpu_has_vnni(); }
 
-/* sum += the products of four unsigned and four signed bytes. As an intrinsic, gcc copies every sum back and forth between registers. */
-#define ADD_PRODUCTS(sum, bytes, signed_bytes) __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(bytes), "v"(signed_bytes))
-
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
 static void micro(const uint8_t *a, const uint8_t *b, int64_t quads, uint32_t *tile, int64_t ld, bool first) {
   __m512i sum[GEMM_I8_MR][2];

@@ -11,6 +11,10 @@
 
 enum { GEMM_I8_MR = 8, GEMM_I8_NR = 32, GEMM_I8_QUAD = 4 };
 
+/* sum += the products of four unsigned and four signed bytes, lane by lane, in registers of AVX-512. As an intrinsic, gcc copies every sum back and
+ * forth between registers. */
+#define ADD_PRODUCTS(sum, bytes, signed_bytes) __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(bytes), "v"(signed_bytes))
+
 bool gemm_i8_available(void);
 /* tile[i][j] (first: =, else +=) the product of panels: A [quads][MR][4], B [quads][NR][4]. */
 void gemm_i8_block(const uint8_t *a, const uint8_t *b, int64_t m, int64_t n, int64_t quads, uint32_t *tile, int64_t ld, bool first);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <ortcore/base/cpu.h>
 #include <ortcore/base/threads.h>
+#include <ortcore/kernels/cpu/gemm_i8.h>
 #include <ortcore/kernels/cpu/rnn.h>
 #include <string.h>
 
@@ -61,21 +62,24 @@ bool rnn_bytes_available(void) { return cpu_has_vnni(); }
 
 /* `rows` (one, or ROWS) rows by a panel. */
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni"), always_inline))
-static inline void multiply_rows(const uint8_t *x, int64_t width, const int8_t *panel, int32_t (*sums)[PANEL], int rows) {
-  __m512i sum[ROWS][PANEL / 16];
-  for (int r = 0; r < rows; ++r)
-    for (int j = 0; j < PANEL / 16; ++j) sum[r][j] = _mm512_setzero_si512();
+static inline void multiply_rows(const uint8_t *x, int64_t width, const int8_t *panel, int32_t (*sums)[PANEL], const int rows) {
+  __m512i sum[ROWS][PANEL / 16] = {{{0}}};
   for (int64_t i = 0; i < width; i += QUAD, panel += PANEL * QUAD) {
     __m512i w[PANEL / 16];
+#pragma GCC unroll 4
     for (int j = 0; j < PANEL / 16; ++j) w[j] = _mm512_loadu_si512(panel + 64 * j);
+#pragma GCC unroll 4
     for (int r = 0; r < rows; ++r) {
       int32_t four;
       memcpy(&four, x + r * width + i, sizeof four);
       __m512i row = _mm512_set1_epi32(four);
-      for (int j = 0; j < PANEL / 16; ++j) sum[r][j] = _mm512_dpbusd_epi32(sum[r][j], row, w[j]);
+#pragma GCC unroll 4
+      for (int j = 0; j < PANEL / 16; ++j) ADD_PRODUCTS(sum[r][j], row, w[j]);
     }
   }
+#pragma GCC unroll 4
   for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 4
     for (int j = 0; j < PANEL / 16; ++j) _mm512_storeu_si512(sums[r] + 16 * j, sum[r][j]);
 }
 
