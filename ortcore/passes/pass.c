@@ -32,6 +32,7 @@ static const pass passes[] = {
   {.name = "ProductActivationFusion", .level = 2, .visit = pass_fuse_activation},
   {.name = "BatchNormToAffine", .level = 3, .visit = pass_batchnorm_affine},
   {.name = "ElementwiseFusion", .level = 3, .visit = pass_fuse_elementwise, .scope = PASS_DEVICE_ONLY},
+  {.name = "CommonSubexpressionElimination", .level = 3, .visit = pass_common},   /* fusions want values that are read once */
   {.name = "ChannelsLast", .level = 3, .run = pass_layout, .scope = PASS_CPU_ONLY},
   {.name = "Winograd", .level = 99, .run = pass_winograd, .scope = PASS_CPU_ONLY},
 };

@@ -40,6 +40,7 @@ status pass_fold(graph *g, const pass_env *env, bool *out_changed) MUST_CHECK;
 status pass_winograd(graph *g, const pass_env *env, bool *out_changed) MUST_CHECK;
 status pass_layout(graph *g, const pass_env *env, bool *out_changed) MUST_CHECK;
 status pass_eliminate(struct rewriter *w, int32_t index) MUST_CHECK;
+status pass_common(struct rewriter *w, int32_t index) MUST_CHECK;
 status pass_join(struct rewriter *w, int32_t index) MUST_CHECK;
 status pass_reshape_dims(struct rewriter *w, int32_t index) MUST_CHECK;
 status pass_conv_batchnorm(struct rewriter *w, int32_t index) MUST_CHECK;

@@ -186,6 +186,26 @@ bool rewrite_forward(rewriter *w, int32_t index, int32_t to) {
   return true;
 }
 
+bool rewrite_forward_all(rewriter *w, int32_t index, const node *to) {
+  graph *g = w->g;
+  const node *n = g->nodes[index];
+  for (int32_t i = 0; i < n->output_count; ++i) {
+    int32_t from = n->outputs[i], other = i < to->output_count ? to->outputs[i] : NO_VALUE;
+    if (from == NO_VALUE || (!w->uses[from] && !g->values[from].is_output)) continue;
+    if (other == NO_VALUE || g->values[from].is_output || g->values[from].fact.optional != g->values[other].fact.optional) return false;
+  }
+  for (int32_t i = 0; i < n->output_count; ++i) {
+    int32_t from = n->outputs[i];
+    if (from == NO_VALUE || !w->uses[from]) continue;
+    w->alias[from] = to->outputs[i];
+    use(w, to->outputs[i], w->uses[from]);
+    w->uses[from] = 0;
+  }
+  remove_node(w, index);
+  w->changed = true;
+  return true;
+}
+
 status rewrite_copy_attrs(rewriter *w, const node *from, node *to) {
   if (!from->attr_count) return OK;
   to->attrs = zone_copy(w->g->memory, from->attrs, (size_t)from->attr_count * sizeof *from->attrs);

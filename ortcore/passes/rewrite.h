@@ -60,6 +60,9 @@ status rewrite_add(rewriter *w, const char *op_type, int64_t opset, int32_t inpu
 status rewrite_constant(rewriter *w, dtype type, int rank, const int64_t *dims, const double *elements, int32_t *out_value) MUST_CHECK;
 /* Readers of the only output of node `index` read `to` instead, and the node goes. False if a graph output forbids it. */
 bool rewrite_forward(rewriter *w, int32_t index, int32_t to);
+/* The same for all outputs of the node, whose readers read those of `to`, an earlier node that computes the same. False also if any of them is an
+ * output of the graph, or `to` lacks one that is read. */
+bool rewrite_forward_all(rewriter *w, int32_t index, const node *to);
 /* Takes over another node's attribute. */
 status rewrite_copy_attrs(rewriter *w, const node *from, node *to) MUST_CHECK;
 

@@ -105,13 +105,21 @@ def test_bad_types(spec):
 
 
 def test_memory_from_a_registered_allocator():
-    info = ort.OrtMemoryInfo("Cpu", ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 7, ort.OrtMemType.DEFAULT)
+    info = ort.OrtMemoryInfo.create_v2("Cpu", ort.OrtMemoryInfoDeviceType.CPU, 0, 7, ort.OrtDeviceMemoryType.DEFAULT, 0,
+                                       ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR)
     with pytest.raises(RuntimeError, match="create_and_register_allocator"):
         OrtValue.ortvalue_from_shape_and_type([2], np.float32, memory_info=info)
     ort.create_and_register_allocator(info, ort.OrtArenaCfg(0, -1, -1, -1))
     with pytest.warns(UserWarning, match="ignored"):
         value = OrtValue.ortvalue_from_shape_and_type([2], np.float32, "cuda", memory_info=info)
     assert value.shape() == [2]
+
+
+def test_the_cpu_is_one_device():
+    """A memory info by name has its number whatever number was given, as in onnxruntime."""
+    info = ort.OrtMemoryInfo("Cpu", ort.OrtAllocatorType.ORT_DEVICE_ALLOCATOR, 5, ort.OrtMemType.DEFAULT)
+    assert info.device_id == 0
+    assert ort.OrtMemoryInfo("Cuda", ort.OrtAllocatorType.ORT_DEVICE_ALLOCATOR, 5, ort.OrtMemType.DEFAULT).device_id == 5
 
 
 # ---- Other types on the same memory

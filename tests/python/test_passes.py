@@ -435,3 +435,64 @@ def test_dims_that_move_are_computed(tmp_path):
     m.symbols = {"x": ["N", "L", 12]}
     target = m("Concat", *dims_of(m, "x", 1, 0), np.array([12]), axis=0)
     check_shapes_read(m, m("Relu", m("Reshape", "x", target)), tmp_path, 1)
+
+
+# ---- Twins
+
+
+def twins(m, output, tmp_path, element=TensorProto.FLOAT):
+    """Operators that run with all passes, and with twins left apart; both give what the model says."""
+    model = m.build((output, element))
+    plain, _ = run(model, m.feeds, tmp_path, ort.GraphOptimizationLevel.ORT_DISABLE_ALL)
+    merged, ops = run(model, m.feeds, tmp_path)
+    apart, all_ops = run(model, m.feeds, tmp_path, disabled=["CommonSubexpressionElimination"])
+    for got in (merged, apart):
+        np.testing.assert_allclose(got[0], plain[0], rtol=1e-6)
+    return ops, all_ops
+
+
+def test_what_is_computed_twice_is_computed_once(tmp_path):
+    m = Model(x=randn(2, 3))
+    a, b = (m("ReduceMean", m("Softmax", "x", axis=1), axes=[1], keepdims=1) for _ in range(2))
+    ops, apart = twins(m, m("Concat", a, m("Neg", b), axis=0), tmp_path)
+    assert ops == ["Softmax", "ReduceMean", "Neg", "Concat"] and len(apart) == 6
+
+
+def test_twins_of_several_outputs_become_one(tmp_path):
+    """The activations of query, key and value are quantised once."""
+    m = Model(x=randn(4, 8))
+    products = []
+    for _ in range(3):
+        q, scale, zero = m("DynamicQuantizeLinear", "x", outputs=3)
+        sums = m("Cast", m("MatMulInteger", q, RNG.integers(-9, 9, (8, 5)).astype(np.int8), zero), to=FLOAT)
+        products.append(m("Mul", sums, m("Mul", scale, np.float32(0.1))))
+    ops, apart = twins(m, m("Concat", *products, axis=1), tmp_path)
+    assert ops.count("DynamicQuantizeLinear") == 1 and apart.count("DynamicQuantizeLinear") == 3
+
+
+def test_other_attributes_inputs_and_chance_are_no_twins(tmp_path):
+    m = Model(x=randn(3, 3))
+    parts = [m("Softmax", "x", axis=0), m("Softmax", "x", axis=1), m("Sub", "x", np.ones(3, F32)), m("Sub", np.ones(3, F32), "x")]
+    ops, _ = twins(m, m("Concat", *parts, axis=0), tmp_path)
+    assert len(ops) == 5
+    m = Model(x=randn(64, 64))
+    dropped = [m("RandomUniformLike", "x", seed=float(i)) for i in range(2)] + [m("RandomNormalLike", "x") for _ in range(2)]
+    model = m.build((m("Concat", *dropped, axis=0), FLOAT))
+    results, _ = run(model, m.feeds, tmp_path)
+    chunks = np.split(results[0], 4)
+    assert all(not np.array_equal(chunks[i], chunks[j]) for i in range(4) for j in range(i))
+
+
+def test_outputs_of_the_graph_stay_two(tmp_path):
+    m = Model(x=randn(2, 3))
+    model = m.build((m("Exp", "x"), FLOAT), (m("Exp", "x"), FLOAT))
+    results, _ = run(model, m.feeds, tmp_path)
+    assert len(results) == 2 and np.array_equal(results[0], results[1])
+
+
+def test_a_twin_that_a_subgraph_reads(tmp_path):
+    m = Model(x=randn(2, 3), c=np.array(True))
+    a, b = m("Exp", "x"), m("Exp", "x")
+    branch = lambda name, op: helper.make_graph([helper.make_node(op, [b], [name])], name, [], [helper.make_tensor_value_info(name, FLOAT, None)])
+    ops, apart = twins(m, m("Add", m("If", "c", then_branch=branch("t", "Neg"), else_branch=branch("e", "Abs")), m("Neg", a)), tmp_path)
+    assert (ops.count("Exp"), apart.count("Exp")) == (1, 2)
