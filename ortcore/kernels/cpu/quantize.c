@@ -94,7 +94,7 @@ MULTIVERSION void quantize_byte_sum(const byte_sum *s, int64_t begin, int64_t en
 }
 
 MULTIVERSION void quantize_range(const float *restrict x, int64_t n, float *out_low, float *out_high) {
-  enum { LANES = 16 };                                     /* partial results, so that the loop is not one chain */
+  enum { LANES = 64 };                                     /* partial results, so that the loop is not one chain */
   float low[LANES] = {0}, high[LANES] = {0};
   int64_t i = 0;
   for (; i + LANES <= n; i += LANES) {
