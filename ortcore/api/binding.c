@@ -36,26 +36,12 @@ ortc_status *ortc_binding_bind_output_device(ortc_binding *binding, const char *
   return binding_bind_output(binding, name, &(bound_output){.kind = TARGET_ENGINE, .info = info ? *info : memory_info_cpu});
 }
 
-/* Host memory can always be reached; a device's only by a session that has one. */
-static status check_reach(const ortc_binding *b, const char *name, const ortc_memory_info *info) {
-  if (!info || memory_info_is_host(info) || (b->session->lanes.device && device_of(info))) return OK;
-  return ERROR(INVALID_ARGUMENT, "output '%s' is bound to memory on %s:%d, which this session%s cannot reach; bind host memory", name,
-               memory_info_device_name(info), info->device_id, b->session->lanes.device ? "" : ", running on the CPU only,");
-}
-
-/* Memory that the caller vouches for: a device is asked about it. */
-static status check_capacity(const ortc_binding *b, const char *name, const ortc_memory_info *info, const void *data, size_t capacity) {
-  TRY(check_reach(b, name, info));
-  const device *d = info && !memory_info_is_host(info) ? device_of(info) : NULL;
-  return d ? status_context(d->vtable->check_memory(d, data, capacity, 1), "output '%s'", name) : OK;
-}
-
 ortc_status *ortc_binding_bind_output_allocator(ortc_binding *binding, const char *name, const ortc_memory_info *info, ortc_output_alloc_fn alloc,
                                                 ortc_release_fn release, void *user) {
   NEEDS(binding);
   NEEDS(name);
   NEEDS(alloc);
-  TRY(check_reach(binding, name, info));
+  TRY(session_check_place(binding->session, info, "output", name));
   return binding_bind_output(binding, name, &(bound_output){.kind = TARGET_CALLBACK, .info = info ? *info : memory_info_cpu, .alloc = alloc, .release = release, .user = user});
 }
 
@@ -64,7 +50,7 @@ ortc_status *ortc_binding_bind_output_capacity(ortc_binding *binding, const char
   NEEDS(binding);
   NEEDS(name);
   NEEDS_ARRAY(data, capacity);
-  TRY(check_capacity(binding, name, info, data, capacity));
+  TRY(session_check_pointer(binding->session, info, data, capacity, 1, "output", name));
   buffer *memory;
   TRY(buffer_borrow(info, data, capacity, release, user, &memory));
   status s = binding_bind_output(binding, name, &(bound_output){.kind = TARGET_CAPACITY, .data = data, .capacity = capacity, .memory = memory});

@@ -1,5 +1,6 @@
 /* The exported functions of session options and run options. */
 #include <ortcore/api/check.h>
+#include <ortcore/device/memory_info.h>
 #include <ortcore/provider/provider.h>
 #include <ortcore/session/cuda_options.h>
 #include <errno.h>
@@ -66,6 +67,9 @@ ortc_status *ortc_session_options_add_initializer(ortc_session_options *options,
   NEEDS(name);
   NEEDS(value);
   if (value->kind != ORTC_VALUE_TENSOR) return ERROR(INVALID_ARGUMENT, "the value for initializer '%s' must be a dense tensor", name);
+  if (value->memory && !memory_info_is_host(&value->memory->info))
+    return ERROR(INVALID_ARGUMENT, "the value for initializer '%s' lies on %s:%d; weights are read on the host when a session loads, so give host memory "
+                 "(a session on a GPU copies them there itself)", name, memory_info_device_name(&value->memory->info), value->memory->info.device_id);
   for (size_t i = 0; i < options->initializer_count; ++i)
     if (!strcmp(options->initializers[i].name, name)) return ERROR(INVALID_ARGUMENT, "initializer '%s' was given already; each name can be given once", name);
   return session_options_add_initializer(options, name, value, external);

@@ -146,6 +146,7 @@ static status set_feeds(const ortc_session *s, request *r, size_t count, const c
     if (!names[i] || !values[i]) return ERROR(INVALID_ARGUMENT, "input %zu has no name or no value", i);
     const session_io *io;
     TRY(session_find_input(s, names[i], &io));
+    TRY(session_check_reach(s, values[i], "input", names[i]));
     TRY(session_check_input(s, io, values[i]));
     r->feeds[io->index] = feed_of_value(values[i]);
   }
@@ -167,7 +168,8 @@ static status set_targets(const ortc_session *s, request *r, size_t count, const
     } else if (t->kind == TARGET_BUFFER) {
       return ERROR(INVALID_ARGUMENT, "output '%s' is given two buffers to write into; give one", names[i]);
     } else {
-      *t = (target){.kind = TARGET_BUFFER, .name = io->info.name, .view = outputs[i]->view, .memory = outputs[i]->memory};
+      TRY(session_check_reach(s, outputs[i], "output", names[i]));
+      *t = target_of_value(io->info.name, outputs[i]);
     }
   }
   return OK;

@@ -39,21 +39,6 @@ static bool is_safe(const frame *f, int32_t in_slot, int32_t out_slot, const ten
   return write > read || (write == read && is_in_place(f, in_slot, out_slot, in, out));
 }
 
-/* Anything but a tensor: every tensor inside. */
-static bool value_overlaps(const ortc_value *v, range r) {
-  if (!v) return false;
-  switch (v->kind) {
-    case ORTC_VALUE_TENSOR: return overlaps(r, range_of(&v->view, tensor_bytes(&v->view)));
-    case ORTC_VALUE_SEQUENCE:
-      for (int64_t i = 0; i < v->item_count; ++i)
-        if (value_overlaps(v->items[i], r)) return true;
-      return false;
-    case ORTC_VALUE_MAP: return value_overlaps(v->keys, r) || value_overlaps(v->values, r);
-    case ORTC_VALUE_SPARSE: return value_overlaps(v->values, r) || value_overlaps(v->indices, r) || value_overlaps(v->outer, r);
-    default: return false;
-  }
-}
-
 /* The caller's memory is known before the run, or (an allocator's) as soon as its shape is. */
 static bool has_memory(const target *t) {
   return t->kind == TARGET_BUFFER || t->kind == TARGET_CAPACITY || (t->kind == TARGET_CALLBACK && t->view.data);
@@ -67,7 +52,7 @@ status overlap_check_target(const frame *f, int32_t feed_count, const feed *feed
   if (out.begin == out.end) return OK;
   for (int32_t i = 0; i < feed_count && i < g->input_count; ++i) {
     const tensor *in = feeds[i].view;
-    bool clash = in ? overlaps(out, range_of(in, tensor_bytes(in))) && !is_safe(f, g->inputs[i], g->outputs[o], in, &t->view) : value_overlaps(feeds[i].object, out);
+    bool clash = in ? overlaps(out, range_of(in, tensor_bytes(in))) && !is_safe(f, g->inputs[i], g->outputs[o], in, &t->view) : ort_value_lies_in(feeds[i].object, out.begin, out.end);
     if (clash)
       return ERROR(INVALID_ARGUMENT, "output '%s' is bound to memory that overlaps input '%s', which would be read after it was overwritten; "
                    "bind them to separate buffers", t->name, g->values[g->inputs[i]].name);

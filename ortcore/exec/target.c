@@ -29,6 +29,12 @@ status target_check(const target *t, const tensor *need) {
   return t->kind == TARGET_BUFFER ? check_bound_shape(t, need) : t->kind == TARGET_CAPACITY ? check_capacity(t, need) : OK;
 }
 
+/* Memory that an allocator says to be a device's: the device is asked, since a kernel could only fault on anything else. */
+static status check_given(const target *t, const void *data, size_t bytes, size_t alignment) {
+  const device *d = t->info && !memory_info_is_host(t->info) ? device_of(t->info) : NULL;
+  return d ? status_context(d->vtable->check_memory(d, data, bytes, alignment), "what the allocator bound to output '%s' gave", t->name) : OK;
+}
+
 static status resolve_callback(target *t, tensor *where) {
   if (where->type == ORTC_STRING) return ERROR(INVALID_ARGUMENT, "output '%s' holds strings, which an output allocator cannot own", t->name);
   size_t bytes = tensor_bytes(where);
@@ -36,6 +42,7 @@ static status resolve_callback(target *t, tensor *where) {
   int code = t->alloc(t->user, t->name, where->type, (size_t)where->rank, where->dims, bytes, &data);
   if (code || (!data && bytes))
     return ERROR(FAIL, "the allocator bound to output '%s' gave no memory for %zu bytes (it returned %d)", t->name, bytes, code);
+  TRY(check_given(t, data, bytes, (size_t)tensor_width(where)));
   where->data = data;
   t->view = *where;
   return OK;

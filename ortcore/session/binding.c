@@ -47,17 +47,6 @@ void binding_release(ortc_binding *b) {
 
 /* ---- Inputs ------------------------------------------------------------------------------------------------------------------ */
 
-/* Host memory can always be reached; a device's only through that device. Memory that the caller vouches for is asked about. */
-static status check_memory(const ortc_session *s, const ortc_value *v, const char *role, const char *name) {
-  if (v->kind != ORTC_VALUE_TENSOR || !v->memory || memory_info_is_host(&v->memory->info)) return OK;
-  const device *d = s->lanes.device ? device_of(&v->memory->info) : NULL;
-  if (d && (v->memory->allocator || !v->view.count)) return OK;
-  if (d) return status_context(d->vtable->check_memory(d, v->view.data, tensor_bytes(&v->view), (size_t)tensor_width(&v->view)), "%s '%s'", role, name);
-  return ERROR(INVALID_ARGUMENT, "%s '%s' is bound to memory on %s:%d, which this session, running on %s, cannot reach; bind host memory%s", role, name,
-               memory_info_device_name(&v->memory->info), v->memory->info.device_id, s->lanes.device ? s->lanes.device->name : "the CPU only",
-               s->lanes.device ? " or that GPU's" : "");
-}
-
 /* What a run reads and writes stays bound until it has ended: its output allocators might change that. */
 static status check_idle(const ortc_binding *b, const char *name) {
   return b->running ? ERROR(INVALID_ARGUMENT, "'%s' cannot be bound now, since this binding is running: an output allocator must leave it as it is", name) : OK;
@@ -67,7 +56,7 @@ status binding_bind_input(ortc_binding *b, const char *name, ortc_value *value) 
   const session_io *io;
   TRY(check_idle(b, name));
   TRY(session_find_input(b->session, name, &io));
-  TRY(check_memory(b->session, value, "input", name));
+  TRY(session_check_reach(b->session, value, "input", name));
   TRY(session_check_input(b->session, io, value));
   ortc_value *before = b->inputs[io->index];
   b->inputs[io->index] = ort_value_retain(value);
@@ -99,25 +88,12 @@ static void drop_output(bound_output *o) {
   if (before.release) before.release(before.user);
 }
 
-static bool lies_in(const ortc_value *v, const char *begin, const char *end) {
-  if (!v) return false;
-  switch (v->kind) {
-    case ORTC_VALUE_TENSOR: return (const char *)v->view.data < end && begin < (const char *)v->view.data + tensor_bytes(&v->view);
-    case ORTC_VALUE_SEQUENCE:
-      for (int64_t i = 0; i < v->item_count; ++i)
-        if (lies_in(v->items[i], begin, end)) return true;
-      return false;
-    case ORTC_VALUE_MAP: return lies_in(v->keys, begin, end) || lies_in(v->values, begin, end);
-    default: return false;
-  }
-}
-
 /* Memory that the caller lent as weights is read by every run. */
 static status check_weights(const ortc_session *s, const char *name, const bound_output *how) {
   const char *begin = how->kind == TARGET_CAPACITY ? how->data : how->value->view.data;
   size_t bytes = how->kind == TARGET_CAPACITY ? how->capacity : tensor_bytes(&how->value->view);
   for (size_t i = 0; bytes && i < s->options->initializer_count; ++i)
-    if (lies_in(s->options->initializers[i].value, begin, begin + bytes))
+    if (ort_value_lies_in(s->options->initializers[i].value, begin, begin + bytes))
       return ERROR(INVALID_ARGUMENT, "output '%s' is bound to memory that initializer '%s' lies in, which every run reads; bind a buffer of its own", name,
                    s->options->initializers[i].name);
   return OK;
@@ -136,7 +112,7 @@ static status check_output(const ortc_session *s, const session_io *io, const bo
     return ERROR(INVALID_ARGUMENT, "output '%s' holds strings, which cannot be written into raw memory; bind it by device", name);
   if (how->kind == TARGET_CAPACITY) return check_weights(s, name, how);
   if (how->kind != TARGET_BUFFER) return OK;
-  TRY(check_memory(s, how->value, "output", name));
+  TRY(session_check_reach(s, how->value, "output", name));
   if (how->value->kind != ORTC_VALUE_TENSOR) return ERROR(INVALID_ARGUMENT, "output '%s' must be bound to a dense tensor", name);
   if (how->value->memory && how->value->memory->read_only)
     return ERROR(INVALID_ARGUMENT, "output '%s' is bound to read-only memory; bind a writable buffer", name);
@@ -172,12 +148,12 @@ void binding_clear_outputs(ortc_binding *b) {
 static bool is_taken(const ortc_binding *b, const bound_output *own) {
   const char *begin = own->value->view.data, *end = begin + tensor_bytes(&own->value->view);
   for (int32_t i = 0; i < b->session->feed_count; ++i)
-    if (lies_in(b->inputs[i], begin, end)) return true;
+    if (ort_value_lies_in(b->inputs[i], begin, end)) return true;
   for (int32_t o = 0; o < b->session->target_count; ++o) {
     const bound_output *other = &b->outputs[o];
     if (other == own) continue;
     if (other->kind == TARGET_CAPACITY && (const char *)other->data < end && begin < (const char *)other->data + other->capacity) return true;
-    if ((other->kind == TARGET_BUFFER || other->kind == TARGET_ENGINE) && lies_in(other->value, begin, end)) return true;
+    if ((other->kind == TARGET_BUFFER || other->kind == TARGET_ENGINE) && ort_value_lies_in(other->value, begin, end)) return true;
   }
   return false;
 }
@@ -187,11 +163,7 @@ static bool is_taken(const ortc_binding *b, const bound_output *own) {
 static void set_target(const ortc_binding *b, const bound_output *o, const session_io *io, target *t) {
   *t = (target){.kind = o->kind, .name = io->info.name, .info = &o->info};
   switch (o->kind) {
-    case TARGET_BUFFER:
-      t->view = o->value->view;
-      t->memory = o->value->memory;
-      t->info = o->value->memory ? &o->value->memory->info : NULL;
-      break;
+    case TARGET_BUFFER: *t = target_of_value(io->info.name, o->value); break;
     case TARGET_CAPACITY:
       t->view.data = o->data;
       t->capacity = o->capacity;

@@ -57,6 +57,10 @@ feed feed_of_value(const ortc_value *v) {
   return v->kind == ORTC_VALUE_NONE ? (feed){0} : (feed){.object = (ortc_value *)(uintptr_t)v};
 }
 
+target target_of_value(const char *name, const ortc_value *v) {
+  return (target){.kind = TARGET_BUFFER, .name = name, .view = v->view, .memory = v->memory, .info = v->memory ? &v->memory->info : NULL};
+}
+
 /* Defaults for overridable initializers; everything else must be there, unless it may be absent. */
 static status complete_feeds(const ortc_session *s, feed *feeds) {
   char missing[512];

@@ -50,6 +50,12 @@ status session_find_output(const ortc_session *s, const char *name, const sessio
 /* Kind, dtype, rank and fixed dims of a value for an input. */
 status session_check_input(const ortc_session *s, const session_io *io, const ortc_value *value) MUST_CHECK;
 status session_check_output(const session_io *io, const tensor *buffer) MUST_CHECK;      /* its rank and dims, as far as the model fixes them */
+/* session/reach.c: memory of that kind, memory there that the caller vouches for, everything in a value: can this session use it? info NULL: the
+ * host's. `role` and `name` say in the error whose memory it is: "input", "x". */
+status session_check_place(const ortc_session *s, const ortc_memory_info *info, const char *role, const char *name) MUST_CHECK;
+status session_check_pointer(const ortc_session *s, const ortc_memory_info *info, const void *data, size_t bytes, size_t alignment, const char *role,
+                             const char *name) MUST_CHECK;
+status session_check_reach(const ortc_session *s, const ortc_value *value, const char *role, const char *name) MUST_CHECK;
 /* Symbols mean one number in all inputs of a run. */
 status session_check_symbols(const ortc_session *s, const feed *feeds) MUST_CHECK;
 
@@ -59,6 +65,7 @@ status session_acquire_frame(ortc_session *s, const feed *feeds, const lane *on,
  * NULL: any lane, or the host, and no graphs. Everything is complete when it returns, unless the caller's stream or options say that the caller waits. */
 status session_run(ortc_session *s, const ortc_run_options *options, feed *feeds, target *targets, uint64_t copied, lane *on, graph_cache *graphs) MUST_CHECK;
 feed feed_of_value(const ortc_value *value);
+target target_of_value(const char *name, const ortc_value *value);   /* to be written into that tensor's memory */
 /* The value that a target became; retains. */
 status target_value(target *t, ortc_value **out) MUST_CHECK;
 

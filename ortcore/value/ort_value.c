@@ -35,6 +35,27 @@ void ort_value_release(ortc_value *v) {
   mem_free(v);
 }
 
+bool ort_value_any(const ortc_value *v, bool (*test)(const ortc_value *tensor, const void *context), const void *context) {
+  if (!v) return false;
+  if (v->kind == ORTC_VALUE_TENSOR) return test(v, context);
+  for (int64_t i = 0; i < v->item_count; ++i)
+    if (ort_value_any(v->items[i], test, context)) return true;
+  return ort_value_any(v->keys, test, context) || ort_value_any(v->values, test, context) || ort_value_any(v->indices, test, context) ||
+         ort_value_any(v->outer, test, context);
+}
+
+typedef struct byte_range { const char *begin, *end; } byte_range;
+
+static bool tensor_lies_in(const ortc_value *tensor, const void *context) {
+  const byte_range *r = context;
+  const char *begin = tensor->view.data;
+  return begin < r->end && r->begin < begin + tensor_bytes(&tensor->view);
+}
+
+bool ort_value_lies_in(const ortc_value *v, const void *begin, const void *end) {
+  return ort_value_any(v, tensor_lies_in, &(byte_range){begin, end});
+}
+
 /* ---- Tensors ---- */
 
 status ort_value_from_tensor(const tensor *view, buffer *memory, ortc_value **out) {

@@ -34,6 +34,10 @@ ortc_value *ort_value_none(void);
 status ort_value_create_sparse(ortc_sparse_format format, int rank, const int64_t *dims, ortc_value *values, ortc_value *indices, ortc_value *outer,
                                ortc_value **out) MUST_CHECK;
 
+/* Does the test say yes to any tensor in it, whatever holds that? The first yes ends the search. */
+bool ort_value_any(const ortc_value *v, bool (*test)(const ortc_value *tensor, const void *context), const void *context);
+bool ort_value_lies_in(const ortc_value *v, const void *begin, const void *end);   /* any byte of it? v may be NULL */
+
 /* Deep: nothing is shared but immutable strings. A read-only value's clone may be written. */
 status ort_value_clone(const ortc_value *v, ortc_value **out) MUST_CHECK;
 /* Between tensors of one type and number of elements. */

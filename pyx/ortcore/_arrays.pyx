@@ -8,6 +8,7 @@ from cpython.buffer cimport PyBuffer_FillInfo, PyBuffer_IsContiguous, PyBuffer_R
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New, PyCapsule_SetName
 from libc.stdint cimport uint8_t
 from ortcore._capi cimport *
+from ortcore._device cimport is_host
 from ortcore._errors cimport check
 from ortcore._owners cimport hold, owner_release, owners_enter, owners_leave, release_value
 from ortcore._stream cimport OrtSyncStream, cuda_device, handle_of_protocol, protocol_number, wait_for_handle
@@ -316,7 +317,7 @@ cdef ortc_value *clone(const ortc_value *source) except NULL:
 cdef bint on_host(const ortc_value *value) noexcept:
     cdef ortc_memory_info info
     ortc_value_get_memory_info(value, &info)
-    return info.device_type == ORTC_DEVICE_CPU or info.device_mem_type == ORTC_DEVICE_MEM_HOST_ACCESSIBLE
+    return is_host(&info)
 
 
 cdef ortc_value *host_copy(const ortc_value *source) except NULL:

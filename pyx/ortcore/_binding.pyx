@@ -6,7 +6,7 @@ from libc.string cimport strcmp
 from ortcore._arrays cimport clone, count_bytes, element_type_of, host_copy, on_host, read_dims, writable_tensor_of
 from ortcore._capi cimport *
 from ortcore._convert cimport value_of
-from ortcore._device cimport OrtDevice, fill_device, handle_number
+from ortcore._device cimport OrtDevice, fill_device, handle_number, is_host
 from ortcore._errors cimport check_step
 from ortcore._options cimport run_options_of, text_of
 from ortcore._owners cimport hold, owner_release, owners_enter, owners_leave
@@ -57,6 +57,7 @@ cdef class Allocator:
 
     cdef str output
     cdef object function
+    cdef ortc_memory_info place
     cdef OrtValue memory
     cdef object error
 
@@ -77,6 +78,10 @@ cdef int ask_allocator(Allocator allocator, int type, size_t rank, const int64_t
         shape, dtype = tuple([dims[i] for i in range(rank)]), numpy_dtype(type)
         given = allocator.function(shape, dtype, size)
         memory = wrap(writable_tensor_of(given, f"what the allocator of output '{allocator.output}' returned"))
+        if on_host(memory.pointer) != is_host(&allocator.place):
+            raise make_error(2, f"the allocator of output '{allocator.output}' returned memory of {memory.device_name()} where memory of "
+                                f"{'the host' if is_host(&allocator.place) else 'the GPU'} is needed, since the output is bound so; return that, or bind the "
+                                f"output with device_type '{memory.device_name()}'")
         if not fits_type(memory.pointer, type):
             raise make_error(2, f"the allocator of output '{allocator.output}' returned memory of {memory.data_type()} where {dtype} is needed; return that, or bytes")
         if ortc_value_get_bytes(memory.pointer) < size:
@@ -281,13 +286,12 @@ cdef class IOBinding:
     def _bind_allocator(self, name, function, device_type="cpu", device_id=0):
         cdef const char *c_name = text_of(name, "an output's name")
         cdef Allocator allocator = Allocator()
-        cdef ortc_memory_info info
-        fill_device(device_type, device_id, -1, &info)
         if not callable(function):
             raise TypeError(f"allocator must be callable, not {type(function).__name__}")
         allocator.output, allocator.function = name, function
+        fill_device(device_type, device_id, -1, &allocator.place)
         owners_enter()
-        status = ortc_binding_bind_output_allocator(self.pointer, c_name, &info, allocate_output, NULL, <void *>allocator)
+        status = ortc_binding_bind_output_allocator(self.pointer, c_name, &allocator.place, allocate_output, NULL, <void *>allocator)
         owners_leave()
         check_step(status, OUTPUT)
         self.allocators[name] = allocator

@@ -76,6 +76,7 @@ cdef ortc_value *value_of_list(object items, TypeInfo wanted, int64_t *copied) e
         return tensor_of(array, copied)
     if wanted.kind != ORTC_VALUE_SEQUENCE:
         raise InvalidType(f"a list cannot be a value of type {wanted.text}")
+    items = list(items)                                    # of our own: making a tensor of an item may change the caller's list
     parts = <ortc_value **>malloc((len(items) + 1) * sizeof(ortc_value *))
     if parts is NULL:
         raise MemoryError()

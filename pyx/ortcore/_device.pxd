@@ -13,5 +13,6 @@ cdef object handle_number(object source)
 cdef int fill_device(object device_type, object device_id, object vendor_id, ortc_memory_info *info) except -1
 cdef OrtMemoryInfo wrap_memory_info(const ortc_memory_info *info)
 cdef str device_name_of(const ortc_memory_info *info)
+cdef bint is_host(const ortc_memory_info *info) noexcept
 # The allocator registered for `info`, lent; raises if there is none.
 cdef ortc_allocator *registered_allocator(OrtMemoryInfo info) except NULL

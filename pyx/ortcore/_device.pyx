@@ -143,6 +143,10 @@ cdef int fill_device(object device_type, object device_id, object vendor_id, ort
     return 0
 
 
+cdef bint is_host(const ortc_memory_info *info) noexcept:
+    return info.device_type == ORTC_DEVICE_CPU or info.device_mem_type == ORTC_DEVICE_MEM_HOST_ACCESSIBLE
+
+
 cdef str device_name_of(const ortc_memory_info *info):
     if info.device_type == ORTC_DEVICE_CPU:
         return "cpu"

@@ -56,13 +56,13 @@ cdef class NativeSessionOptions:
 
     def _use_provider(self, name, options):
         """Appends a provider for the session to be made; keys and values of `options` are str."""
-        cdef size_t count = 0
-        cdef const char **texts = <const char **>malloc((2 * len(options) + 1) * sizeof(char *))
-        cdef size_t values = len(options)
+        cdef list pairs = list(options.items())            # holds the texts, too
+        cdef size_t count = 0, values = len(pairs)
+        cdef const char **texts = <const char **>malloc((2 * values + 1) * sizeof(char *))
         if texts is NULL:
             raise MemoryError()
         try:
-            for key, value in options.items():
+            for key, value in pairs:
                 texts[count] = text_of(key, "a provider option's name")
                 texts[values + count] = text_of(value, "a provider option's value")
                 count += 1

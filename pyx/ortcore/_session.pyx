@@ -205,8 +205,9 @@ cdef class NativeSession:
         """Runs the model on the values of a mapping. `as_values`: the results as OrtValues, otherwise as Python objects."""
         cdef ortc_run_options *options
         cdef dict feed = feed_dict(input_feed)
+        cdef list items = list(feed.items())               # of our own: what turns a source into a value may change the caller's dict
         cdef InputInfo info
-        cdef size_t input_count = 0, output_count = self.output_count, i, feed_count = len(feed), seen = 0
+        cdef size_t input_count = 0, output_count = self.output_count, i, feed_count = len(items), seen = 0
         cdef const char **names = self.output_names
         cdef void **block
         cdef const char **input_names
@@ -230,7 +231,7 @@ cdef class NativeSession:
                 names = <const char **>(block + 2 * feed_count + output_count)
                 for i in range(output_count):
                     names[i] = text_of(output_names[i], "an output's name")
-            for name, source in feed.items():
+            for name, source in items:
                 info = self.inputs.get(name)
                 if info is None:
                     if source is None:

@@ -153,5 +153,5 @@ def test_memory_comes_back(session, emulated):
 
 def test_memory_of_a_gpu_that_is_not_there_is_refused_by_its_name(add):
     binding = add.io_binding()
-    with pytest.raises(RuntimeError, match=r"'a' is bound to memory on cuda:7, which this session, running on GPU 0 .*, cannot reach"):
+    with pytest.raises(RuntimeError, match=r"'a' lies in memory on cuda:7, which this session, running on GPU 0 .*, cannot reach"):
         binding.bind_input("a", "cuda", 7, np.float32, [3, 2], 1 << 20)
