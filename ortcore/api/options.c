@@ -3,8 +3,6 @@
 #include <ortcore/device/memory_info.h>
 #include <ortcore/provider/provider.h>
 #include <ortcore/session/cuda_options.h>
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 ortc_session_options *ortc_session_options_create(void) { return session_options_create(); }
@@ -22,27 +20,12 @@ static status check_key(const char *key) {
   return bytes && bytes <= 1024 ? OK : ERROR(INVALID_ARGUMENT, "a settings key has 1 to 1024 bytes, this one has %zu", bytes);
 }
 
-/* A number that is none is refused here, where the caller can still tell which line it came from. */
-static status check_number(const char *key, const char *value) {
-  static const char *const numbers[] = {"intra_op_num_threads", "inter_op_num_threads", "graph_optimization_level", "execution_mode", "enable_cpu_mem_arena",
-                                        "enable_mem_pattern", "enable_mem_reuse", "enable_profiling", "log_severity_level", "log_verbosity_level",
-                                        "use_deterministic_compute"};
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
-    if (strcmp(numbers[i], key) != 0) continue;
-    char *end;
-    errno = 0;
-    strtol(value, &end, 10);
-    if (end == value || *end || errno) return ERROR(INVALID_ARGUMENT, "the setting '%s' is a whole number, but '%s' was given", key, value);
-  }
-  return OK;
-}
-
 ortc_status *ortc_session_options_set(ortc_session_options *options, const char *key, const char *value) {
   NEEDS(options);
   NEEDS(key);
   NEEDS(value);
   TRY(check_key(key));
-  TRY(check_number(key, value));
+  TRY(session_setting_check(key, value));
   return settings_set(&options->config, key, value);
 }
 
@@ -125,6 +108,7 @@ ortc_status *ortc_run_options_set(ortc_run_options *options, const char *key, co
   NEEDS(key);
   NEEDS(value);
   TRY(check_key(key));
+  TRY(run_setting_check(key, value));
   return settings_set(&options->config, key, value);
 }
 

@@ -5,12 +5,15 @@
 #include <ortcore/value/ort_value.h>
 
 typedef struct setting { char *key, *value; } setting;
-typedef struct settings { setting *items; size_t count, capacity; } settings;
+typedef struct settings { setting *items; size_t count; } settings;
 
 status settings_set(settings *s, const char *key, const char *value) MUST_CHECK;   /* replaces */
 const char *settings_get(const settings *s, const char *key);                      /* NULL if unset */
 int64_t settings_get_int(const settings *s, const char *key, int64_t fallback);    /* fallback too if it is no number */
 void settings_deinit(settings *s);
+/* Is that a value of the setting `key`? Keys that mean nothing here may have any. The error says what is accepted. */
+status session_setting_check(const char *key, const char *value) MUST_CHECK;
+status run_setting_check(const char *key, const char *value) MUST_CHECK;
 
 typedef struct dim_override { char *name; int64_t dim; bool by_denotation; } dim_override;
 typedef struct initializer_override { char *name; ortc_value *value; bool external; } initializer_override;

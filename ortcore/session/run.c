@@ -5,7 +5,6 @@
 #include <ortcore/exec/transfer.h>
 #include <ortcore/session/graph_cache.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- Run options ---------------------------------------------------------------------------------------------------------- */
@@ -39,10 +38,7 @@ static status read_settings(const ortc_session *s, const ortc_run_options *optio
   if (!options) return OK;
   if (options->config.count) {
     TRY(parse_shrinkage(s, settings_get(&options->config, "memory.enable_memory_arena_shrinkage"), out));
-    const char *graph_id = settings_get(&options->config, "gpu_graph_id");
-    char *end = NULL;
-    if (graph_id && (strtol(graph_id, &end, 10), !*graph_id || *end)) return ERROR(INVALID_ARGUMENT, "gpu_graph_id must be a whole number, not '%s'", graph_id);
-    out->no_graph = graph_id && strtol(graph_id, NULL, 10) == -1;
+    out->no_graph = settings_get_int(&options->config, "gpu_graph_id", 0) == -1;
     out->no_wait = settings_get_int(&options->config, "disable_synchronize_execution_providers", 0) == 1;
     out->stage = settings_get_int(&options->config, "stage_outputs", 0) == 1;
   }

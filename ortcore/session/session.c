@@ -30,12 +30,6 @@ static status choose_allocator(ortc_session *s) {
   return arena_create(allocator_default(), &config, &s->allocator);
 }
 
-static status choose_threads(ortc_session *s) {
-  int64_t wanted = option_int(s, "intra_op_num_threads", 0);
-  s->threads = wanted > 0 && wanted < 1024 ? (int)wanted : threads_cores();
-  return OK;
-}
-
 /* ---- The model -------------------------------------------------------------------------------------------------------------- */
 
 /* Where a model given as bytes finds its external data: our name for the setting, or onnxruntime's. */
@@ -132,7 +126,8 @@ static status make_plan(ortc_session *s) {
 static status load(ortc_session *s, const char *path, buffer *bytes, const _Atomic bool *cancel) {
   TRY(choose_allocator(s));
   TRY(lane_pool_init(&s->lanes, s->options));
-  TRY(choose_threads(s));
+  int threads = (int)option_int(s, "intra_op_num_threads", 0);
+  s->threads = threads > 0 ? threads : threads_cores();
   TRY(read_model(s, path, bytes, cancel));
   TRY(apply_overrides(s));
   TRY(remember_output_names(s));
@@ -158,8 +153,7 @@ status session_create(const char *path, buffer *bytes, const ortc_session_option
   pthread_mutex_init(&s->stats_lock, NULL);
   status result = session_options_copy(options, &s->options);
   if (!result) {
-    int64_t severity = option_int(s, "log_severity_level", -1);
-    int before = log_set_thread_severity(severity >= 0 && severity <= ORTC_FATAL ? (int)severity : -1);
+    int before = log_set_thread_severity((int)option_int(s, "log_severity_level", -1));
     result = load(s, path, bytes, options ? &options->cancel : NULL);
     log_set_thread_severity(before);
   }

@@ -28,7 +28,7 @@ def test_defaults(name, default):
 
 @pytest.mark.parametrize("name, value, read", [
     ("enable_mem_reuse", 0, False), ("enable_profiling", np.bool_(True), True), ("enable_mem_pattern", None, False), ("intra_op_num_threads", 3, 3),
-    ("inter_op_num_threads", -2, -2), ("log_severity_level", 9, 9), ("logid", "me", "me"), ("logid", b"me", "me"),
+    ("inter_op_num_threads", -1, -1), ("log_severity_level", 4, 4), ("logid", "me", "me"), ("logid", b"me", "me"),
     ("execution_mode", ort.ExecutionMode.ORT_PARALLEL, ort.ExecutionMode.ORT_PARALLEL),
     ("graph_optimization_level", ort.GraphOptimizationLevel.ORT_ENABLE_BASIC, ort.GraphOptimizationLevel.ORT_ENABLE_BASIC),
 ])
@@ -43,6 +43,40 @@ def test_settings_are_read_back(name, value, read):
 def test_settings_of_the_wrong_type(name, value):
     with pytest.raises(TypeError, match=name):
         setattr(ort.SessionOptions(), name, value)
+
+
+BAD_SETTINGS = {
+    "intra_op_num_threads": ("-2", "1025", "4294967296", "two", "", " 2", "1.5", "9" * 30), "inter_op_num_threads": ("-2", "1025", "x"),
+    "graph_optimization_level": ("4", "-1", "98", "all"), "execution_mode": ("2",), "enable_cpu_mem_arena": ("2", "true"), "enable_profiling": ("yes",),
+    "use_deterministic_compute": ("-1",), "log_severity_level": ("5", "9", "-2"), "log_verbosity_level": ("4294967296",),
+    "session.use_env_allocators": ("true", "2", ""), "session.record_ep_graph_assignment_info": ("yes",),
+    "optimization.constant_folding_max_output_size_in_bytes": ("-1", "1k"),
+}
+BAD_RUN_SETTINGS = {
+    "stage_outputs": ("yes", "true", "2", ""), "disable_synchronize_execution_providers": ("true", "2"), "only_execute_path_to_fetches": ("x",),
+    "gpu_graph_id": ("one", "", "4294967296"), "log_severity_level": ("5", "-2", "x"),
+}
+
+
+@pytest.mark.parametrize("made, known", [(ort.SessionOptions, BAD_SETTINGS), (ort.RunOptions, BAD_RUN_SETTINGS)])
+def test_values_that_are_none_of_a_known_setting(made, known):
+    for key, values in known.items():
+        for value in values:
+            with pytest.raises(ValueError, match=f"'{key}' is '{value}'; it must be ") as caught:
+                made()._set(key, value)
+            assert isinstance(caught.value, state.InvalidArgument)
+
+
+def test_a_refused_setting_stays_as_it_was():
+    options, run_options = ort.SessionOptions(), ort.RunOptions()
+    options.intra_op_num_threads = 3
+    for name, value in (("intra_op_num_threads", -3), ("log_severity_level", 9), ("graph_optimization_level", ort.GraphOptimizationLevel(5))):
+        with pytest.raises(ValueError, match=name):
+            setattr(options, name, value)
+    with pytest.raises(ValueError, match="log_severity_level"):
+        run_options.log_severity_level = 9
+    assert (options.intra_op_num_threads, options.log_severity_level, run_options.log_severity_level) == (3, -1, -1)
+    assert options.graph_optimization_level == ort.GraphOptimizationLevel.ORT_ENABLE_ALL
 
 
 def test_unknown_attributes():
