@@ -202,6 +202,8 @@ ORTC_API ortc_status *ortc_stream_wait_event(ortc_stream *stream, void *event);
 
 /* ---- Values ------------------------------------------------------------------------------------------------------- */
 
+#define ORTC_MAX_RANK 16                     /* tensors of higher rank are refused */
+
 typedef struct ortc_value ortc_value;        /* reference-counted: tensor, sequence, map, optional or sparse tensor */
 
 typedef enum ortc_value_kind {

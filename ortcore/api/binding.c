@@ -49,7 +49,7 @@ ortc_status *ortc_binding_bind_output_capacity(ortc_binding *binding, const char
                                                ortc_release_fn release, void *user) {
   NEEDS(binding);
   NEEDS(name);
-  NEEDS_ARRAY(data, capacity);
+  if (!data && capacity) return ERROR(INVALID_ARGUMENT, "output '%s' is bound to %zu bytes at the address 0; give the address of that memory", name, capacity);
   TRY(session_check_pointer(binding->session, info, data, capacity, 1, "output", name));
   buffer *memory;
   TRY(buffer_borrow(info, data, capacity, release, user, &memory));

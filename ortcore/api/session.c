@@ -147,7 +147,7 @@ static status set_feeds(const ortc_session *s, request *r, size_t count, const c
     const session_io *io;
     TRY(session_find_input(s, names[i], &io));
     TRY(session_check_reach(s, values[i], "input", names[i]));
-    TRY(session_check_input(s, io, values[i]));
+    TRY(session_check_input(io, values[i]));
     r->feeds[io->index] = feed_of_value(values[i]);
   }
   return OK;

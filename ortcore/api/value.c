@@ -5,9 +5,6 @@
 
 #include <inttypes.h>
 
-/* Ranks come as size_t; what does not fit an int is refused by tensor_init like any other that is too high. */
-static int rank_of(size_t rank) { return rank <= MAX_RANK ? (int)rank : MAX_RANK + 1; }
-
 ortc_status *ortc_value_create_tensor(ortc_allocator *allocator, ortc_element_type type, size_t rank, const int64_t *dims, ortc_value **out_value) {
   NEEDS(out_value);
   *out_value = NULL;

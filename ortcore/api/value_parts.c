@@ -89,7 +89,7 @@ ortc_status *ortc_value_create_sparse(ortc_sparse_format format, size_t rank, co
   NEEDS_ARRAY(dims, rank);
   NEEDS(values);
   NEEDS(indices);
-  return ort_value_create_sparse(format, rank <= MAX_RANK ? (int)rank : MAX_RANK + 1, dims, values, indices, outer, out_value);
+  return ort_value_create_sparse(format, rank_of(rank), dims, values, indices, outer, out_value);
 }
 
 ortc_status *ortc_value_get_sparse(const ortc_value *value, ortc_sparse_format *out_format, ortc_value **out_values, ortc_value **out_indices,

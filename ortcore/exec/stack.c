@@ -111,7 +111,7 @@ void stack_assume(stack *s, const tensor *planned) {
 status stack_deliver(stack *s, kernel_ctx *k, int32_t output) {
   if (s->first.rank < 0) empty_shape(s);
   int rank = s->first.rank + 1, axis;
-  if (rank > MAX_RANK) return ERROR(NOT_IMPLEMENTED, "a stacked result has rank %d; at most %d is supported", rank, MAX_RANK);
+  if (rank > MAX_RANK) return ERROR(NOT_IMPLEMENTED, "a stacked result would have rank %d; ortcore's tensors have at most %d", rank, MAX_RANK);
   TRY(axis_normalise(s->axis, rank, "scan_output_axes", &axis));
   int64_t dims[MAX_RANK];
   for (int d = 0, from = 0; d < rank; ++d) dims[d] = d == axis ? s->count : s->first.dims[from++];
@@ -132,7 +132,7 @@ status stack_deliver(stack *s, kernel_ctx *k, int32_t output) {
 status stack_deliver_batch(stack *s, kernel_ctx *k, int32_t output, int64_t items, int64_t length) {
   if (s->first.rank < 0) empty_shape(s);
   int rank = s->first.rank + 2;
-  if (rank > MAX_RANK) return ERROR(NOT_IMPLEMENTED, "a stacked result has rank %d; at most %d is supported", rank, MAX_RANK);
+  if (rank > MAX_RANK) return ERROR(NOT_IMPLEMENTED, "a stacked result would have rank %d; ortcore's tensors have at most %d", rank, MAX_RANK);
   int64_t dims[MAX_RANK] = {items, length};
   memcpy(dims + 2, s->first.dims, (size_t)s->first.rank * sizeof *dims);
   tensor *out;

@@ -21,7 +21,7 @@ typedef struct proto {
 
 /* Repeated integers come packed or one by one. */
 static status add_dim(proto *p, uint64_t d) {
-  if (p->rank == MAX_RANK) return ERROR(NOT_IMPLEMENTED, "a tensor has rank above %d, the most that is supported", MAX_RANK);
+  if (p->rank == MAX_RANK) return ERROR(NOT_IMPLEMENTED, "a tensor has rank above %d, the most of ortcore's tensors", MAX_RANK);
   p->dims[p->rank++] = (int64_t)d;
   return OK;
 }

@@ -24,7 +24,7 @@ static status read_shape(reader *r, wire w, fact *out) {
   int rank = 0;
   while (wire_next(&w, &f)) {
     if (f.number != 1) continue;
-    if (rank == MAX_RANK) return ERROR(NOT_IMPLEMENTED, "a value has rank above %d, the most that is supported", MAX_RANK);
+    if (rank == MAX_RANK) return ERROR(NOT_IMPLEMENTED, "a value has rank above %d, the most of ortcore's tensors", MAX_RANK);
     TRY(read_dim(r, wire_message(&f), &dims[rank++]));
   }
   fact_set_shape(out, rank, dims);

@@ -31,7 +31,7 @@ static status einsum_infer(infer_ctx *c) {
     ranks[i] = c->in[i]->rank, dims[i] = c->in[i]->dims;
   }
   TRY(einsum_read(attr_string_or(c->node, "equation", "").data, c->in_count, ranks, dims, &e));
-  if (e.out.rank > MAX_RANK) return ERROR(NOT_IMPLEMENTED, "the output has rank %d; at most %d is supported", e.out.rank, MAX_RANK);
+  if (e.out.rank > MAX_RANK) return ERROR(NOT_IMPLEMENTED, "the result would have rank %d; ortcore's tensors have at most %d", e.out.rank, MAX_RANK);
   for (int i = 0; i < e.out.rank; ++i) out[i] = e.dims[e.out.labels[i]];
   if (c->out[0]) fact_set_shape(c->out[0], e.out.rank, out);
   return OK;

@@ -14,7 +14,7 @@ status infer_broadcast(infer_ctx *c) {
     TRY(fact_broadcast(&shape, in, &shape));
     same = same && c->in[0] && facts_alike(in, c->in[0]);
   }
-  if (shape.rank > MAX_RANK) return ERROR(NOT_IMPLEMENTED, "the result has %d dims; ortcore's tensors have at most %d", shape.rank, MAX_RANK);
+  if (shape.rank > MAX_RANK) return ERROR(NOT_IMPLEMENTED, "the result would have rank %d; ortcore's tensors have at most %d", shape.rank, MAX_RANK);
   fact_copy_shape(c->out[0], &shape);
   if (same && c->in[0]) c->out[0]->order = c->in[0]->order;
   return OK;

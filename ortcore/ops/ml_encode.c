@@ -247,7 +247,7 @@ static status onehot_run(kernel_ctx *k) {
   const tensor *x = k->in[0];
   int64_t dims[MAX_RANK];
   tensor *out;
-  if (x->rank == MAX_RANK) return ERROR(NOT_IMPLEMENTED, "the output's rank would be above %d", MAX_RANK);
+  if (x->rank == MAX_RANK) return ERROR(NOT_IMPLEMENTED, "the result would have rank %d; ortcore's tensors have at most %d", MAX_RANK + 1, MAX_RANK);
   for (int d = 0; d < x->rank; ++d) dims[d] = x->dims[d];
   dims[x->rank] = e->key_count;
   TRY(kernel_output(k, 0, x->rank + 1, dims, &out));

@@ -57,7 +57,7 @@ status binding_bind_input(ortc_binding *b, const char *name, ortc_value *value) 
   TRY(check_idle(b, name));
   TRY(session_find_input(b->session, name, &io));
   TRY(session_check_reach(b->session, value, "input", name));
-  TRY(session_check_input(b->session, io, value));
+  TRY(session_check_input(io, value));
   ortc_value *before = b->inputs[io->index];
   b->inputs[io->index] = ort_value_retain(value);
   ort_value_release(before);

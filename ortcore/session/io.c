@@ -161,17 +161,20 @@ static status wrong_kind(const session_io *io, const ortc_value *v) {
   return ERROR(INVALID_ARGUMENT, "input '%s' is %s, but a value of type %s was given", io->info.name, io->info.type, got);
 }
 
-status session_check_input(const ortc_session *s, const session_io *io, const ortc_value *v) {
-  (void)s;
+/* Items have one type (ort_value.h), so that the first stands for all; an empty sequence knows no keys. */
+static bool is_sequence(const fact *want, const ortc_value *v) {
+  if (want->kind != KIND_SEQUENCE || v->view.type != want->type) return false;
+  if (!v->item_count) return true;
+  dtype key = v->items[0]->kind == ORTC_VALUE_MAP ? v->items[0]->keys->view.type : ORTC_UNDEFINED;
+  return key == want->key;
+}
+
+status session_check_input(const session_io *io, const ortc_value *v) {
   const fact *want = &io->declared;
   switch (v->kind) {
     case ORTC_VALUE_NONE: return want->optional ? OK : ERROR(INVALID_ARGUMENT, "input '%s' is required, but an empty value was given", io->info.name);
     case ORTC_VALUE_TENSOR: return want->kind == KIND_TENSOR ? check_tensor(io, &v->view) : wrong_kind(io, v);
-    case ORTC_VALUE_SEQUENCE: {
-      bool maps = v->item_count && v->items[0]->kind == ORTC_VALUE_MAP;
-      if (want->kind != KIND_SEQUENCE || (maps != (want->key != ORTC_UNDEFINED) && v->item_count)) return wrong_kind(io, v);
-      return maps || v->view.type == want->type ? OK : wrong_kind(io, v);
-    }
+    case ORTC_VALUE_SEQUENCE: return is_sequence(want, v) ? OK : wrong_kind(io, v);
     case ORTC_VALUE_MAP:
       return want->kind == KIND_MAP && v->keys->view.type == want->key && v->values->view.type == want->type ? OK : wrong_kind(io, v);
     case ORTC_VALUE_SPARSE: return want->kind == KIND_SPARSE && v->view.type == want->type ? OK : wrong_kind(io, v);

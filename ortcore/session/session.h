@@ -48,7 +48,7 @@ void session_io_deinit(ortc_session *s);
 status session_find_input(const ortc_session *s, const char *name, const session_io **out) MUST_CHECK;
 status session_find_output(const ortc_session *s, const char *name, const session_io **out) MUST_CHECK;
 /* Kind, dtype, rank and fixed dims of a value for an input. */
-status session_check_input(const ortc_session *s, const session_io *io, const ortc_value *value) MUST_CHECK;
+status session_check_input(const session_io *io, const ortc_value *value) MUST_CHECK;
 status session_check_output(const session_io *io, const tensor *buffer) MUST_CHECK;      /* its rank and dims, as far as the model fixes them */
 /* session/reach.c: memory of that kind, memory there that the caller vouches for, everything in a value: can this session use it? info NULL: the
  * host's. `role` and `name` say in the error whose memory it is: "input", "x". */

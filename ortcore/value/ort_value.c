@@ -81,7 +81,7 @@ status ort_value_create_tensor(ortc_allocator *allocator, dtype type, int rank, 
 
 /* ---- Sequences ---- */
 
-/* Items are tensors or maps, all of one kind and element type. `first` is NULL in an empty sequence, which accepts what its type says. */
+/* Items are tensors or maps, all of one kind and element type, maps also of one type of keys. `first` is NULL in an empty sequence, which accepts what its type says. */
 static status check_item(dtype type, const ortc_value *first, int64_t index, const ortc_value *item) {
   if (!item || (item->kind != ORTC_VALUE_TENSOR && item->kind != ORTC_VALUE_MAP)) {
     return ERROR(INVALID_ARGUMENT, "sequence: item %" PRId64 " is %s; the items of a sequence are tensors or maps", index, ort_value_kind_name(item));
@@ -91,6 +91,10 @@ static status check_item(dtype type, const ortc_value *first, int64_t index, con
   }
   if (type != ORTC_UNDEFINED && item->view.type != type) {
     return ERROR(INVALID_ARGUMENT, "sequence: item %" PRId64 " has elements of type %s, but the sequence's are %s", index, dtype_name(item->view.type), dtype_name(type));
+  }
+  if (first && item->kind == ORTC_VALUE_MAP && item->keys->view.type != first->keys->view.type) {
+    return ERROR(INVALID_ARGUMENT, "sequence: item %" PRId64 " is a map with keys of type %s, but the first item's are %s", index,
+                 dtype_name(item->keys->view.type), dtype_name(first->keys->view.type));
   }
   return OK;
 }

@@ -21,7 +21,7 @@ status tensor_init(tensor *t, dtype type, int rank, const int64_t *dims) {
   char text[DIMS_TEXT];
   memset(t, 0, sizeof *t);
   if (dtype_bits(type) == 0) return ERROR(INVALID_ARGUMENT, "tensor: element type %d is not one of ONNX's", (int)type);
-  if (rank < 0 || rank > MAX_RANK) return ERROR(INVALID_ARGUMENT, "tensor: rank %d is not supported, the highest is %d", rank, MAX_RANK);
+  if (rank < 0 || rank > MAX_RANK) return ERROR(INVALID_ARGUMENT, "tensor: a shape of rank %d; ortcore's tensors have at most %d", rank, MAX_RANK);
   for (int i = 0; i < rank; ++i) {
     if (dims[i] < 0) return ERROR(INVALID_ARGUMENT, "tensor: dim %d of a tensor is %" PRId64 ", it must not be negative", i, dims[i]);
   }

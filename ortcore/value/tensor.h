@@ -5,7 +5,7 @@
 #include <ortcore/base/dtype.h>
 #include <ortcore/base/status.h>
 
-#define MAX_RANK 16                                        /* higher ranks are refused where a model or a value is made */
+#define MAX_RANK ORTC_MAX_RANK                             /* higher ranks are refused where a model or a value is made */
 
 /* Order of the elements in memory. dims are logical (N, C, spatial...) whatever the layout. */
 typedef enum layout { LAYOUT_PLAIN = 0, LAYOUT_CHANNELS_LAST = 1 } layout;

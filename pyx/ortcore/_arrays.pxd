@@ -7,9 +7,12 @@ from ortcore._capi cimport ortc_memory_info, ortc_status, ortc_stream, ortc_valu
 cdef ortc_value *tensor_of(object source, int64_t *copied, ortc_stream *consumer=*) except NULL
 # The same over a plain contiguous array whose bytes are elements of `element_type`, in the shape given.
 cdef ortc_value *tensor_over(object plain, int element_type, object shape, int64_t *copied) except NULL
+# A tensor at an address, in memory of `holder`, which it keeps alive.
+cdef ortc_value *tensor_at(const ortc_memory_info *info, int element_type, size_t rank, const int64_t *dims, void *data, size_t size,
+                           object holder) except NULL
 # An array over a tensor's memory (strings, packed types and what lies on a device: a copy). Takes over the reference to `tensor`.
 cdef object array_of(ortc_value *tensor)
-# The dims of a shape given as any iterable of ints, in room for 64; their number.
+# The dims of a shape given as any iterable of ints, in room for ORTC_MAX_RANK; their number.
 cdef int read_dims(object shape, int64_t *dims) except -1
 # Bytes of the elements of such a shape, packed; as many as fit no memory if they cannot be counted.
 cdef size_t count_bytes(int element_type, int rank, const int64_t *dims) noexcept

@@ -14,7 +14,7 @@ from ortcore._owners cimport hold, owner_release, owners_enter, owners_leave, re
 from ortcore._stream cimport OrtSyncStream, cuda_device, handle_of_protocol, protocol_number, wait_for_handle
 
 from ortcore._element_types import element_type, element_type_of_dtype, numpy_dtype
-from ortcore._errors import Error, InvalidArgument, InvalidType
+from ortcore._errors import Error, InvalidArgument, InvalidType, pair_of_ints, refuse_shape
 
 cdef extern from "Python.h":
     int get_buffer "PyObject_GetBuffer" (object source, Py_buffer *view, int flags)      # an error is set on -1
@@ -25,7 +25,6 @@ cdef extern from "Python.h":
     object PyUnicode_DecodeUTF8(const char *data, Py_ssize_t size, const char *errors)
 
 cdef object ndarray = np.ndarray
-cdef object MaskedArray = np.ma.MaskedArray
 cdef dict element_types = {}
 cdef list dtypes = [None] * ORTC_ELEMENT_TYPE_COUNT
 # Element types by the letter of the buffer protocol; integers also depend on the item's size.
@@ -37,11 +36,15 @@ for letter, number in {"?": 9, "b": 3, "B": 2, "h": 5, "H": 4, "e": 10, "f": 1, 
 
 cdef int read_dims(object shape, int64_t *dims) except -1:
     cdef int rank = 0
-    for dim in shape:
-        if rank == 64:
-            raise InvalidType("a tensor cannot have more than 64 dims")
-        dims[rank] = operator.index(dim)
-        rank += 1
+    try:
+        for dim in shape:
+            if rank == ORTC_MAX_RANK:
+                raise OverflowError
+            dims[rank] = operator.index(dim)
+            rank += 1
+    except (OverflowError, TypeError):
+        refuse_shape(shape, ORTC_MAX_RANK)
+        raise
     return rank
 
 
@@ -94,10 +97,8 @@ cdef int element_type_of_format(const char *format, Py_ssize_t item_bytes, bint 
 
 
 cdef ortc_value *tensor_of(object source, int64_t *copied, ortc_stream *consumer=NULL) except NULL:
-    if type(source) is ndarray:
-        return tensor_of_array(source, copied)
     if isinstance(source, ndarray):
-        if isinstance(source, MaskedArray):
+        if type(source) is not ndarray and isinstance(source, np.ma.MaskedArray):
             raise InvalidType("a masked array has no values under its mask; give array.filled(value), or array.data if the mask does not matter")
         return tensor_of_array(source, copied)
     if hasattr(source, "__dlpack__"):
@@ -135,16 +136,21 @@ cdef ortc_value *tensor_of_array(object array, int64_t *copied) except NULL:
     return tensor_of_array(snapshot, copied)
 
 
-cdef ortc_value *borrow(object array, Py_buffer *view, int element_type, int rank, const int64_t *dims) except NULL:
+cdef ortc_value *tensor_at(const ortc_memory_info *info, int element_type, size_t rank, const int64_t *dims, void *data, size_t size,
+                           object holder) except NULL:
     cdef ortc_value *value = NULL
-    cdef void *owner = hold(array)
-    cdef ortc_status *status = ortc_value_create_borrowed(NULL, <ortc_element_type>element_type, rank, dims, view.buf, view.len, owner_release, owner,
-                                                          &value)
+    cdef void *owner = hold(holder)
+    cdef ortc_status *status = ortc_value_create_borrowed(info, <ortc_element_type>element_type, rank, dims, data, size, owner_release, owner, &value)
     if status is not NULL:
         owners_enter()
         owner_release(owner)
         owners_leave()
         check(status)
+    return value
+
+
+cdef ortc_value *borrow(object array, Py_buffer *view, int element_type, int rank, const int64_t *dims) except NULL:
+    cdef ortc_value *value = tensor_at(NULL, element_type, rank, dims, view.buf, view.len, array)
     if view.readonly:
         ortc_value_set_read_only(value)
     return value
@@ -152,7 +158,7 @@ cdef ortc_value *borrow(object array, Py_buffer *view, int element_type, int ran
 
 cdef ortc_value *tensor_over(object plain, int element_type, object shape, int64_t *copied) except NULL:
     cdef Py_buffer view
-    cdef int64_t[64] dims
+    cdef int64_t[ORTC_MAX_RANK] dims
     cdef int rank = read_dims(shape, dims)
     if not plain.flags.c_contiguous:
         plain = plain.copy(order="C")
@@ -188,7 +194,7 @@ cdef ortc_value *tensor_of_strings(object array) except NULL:
     cdef int64_t index = 0
     cdef const char *data
     cdef Py_ssize_t size
-    cdef int64_t[64] dims
+    cdef int64_t[ORTC_MAX_RANK] dims
     check(ortc_value_create_tensor(NULL, ORTC_STRING, read_dims(array.shape, dims), dims, &value))
     try:
         for item in array.reshape(-1).tolist():
@@ -345,7 +351,7 @@ cdef object capsule_of(object source, ortc_stream *consumer):
     """Asks a producer for its memory. On a CUDA device it is told which stream will read it, and makes that one wait."""
     cdef OrtSyncStream ours = None
     cdef dict arguments = {}
-    kind, device_id = source.__dlpack_device__() if hasattr(source, "__dlpack_device__") else (1, 0)
+    kind, device_id = pair_of_ints(source.__dlpack_device__(), "what __dlpack_device__() returns") if hasattr(source, "__dlpack_device__") else (1, 0)
     if kind in (2, 13):                                    # CUDA memory, and managed memory
         if consumer is NULL:
             ours = stream_of_ours(device_id)
@@ -360,18 +366,21 @@ cdef object capsule_of(object source, ortc_stream *consumer):
     return capsule
 
 
+cdef bint is_unused(object capsule) noexcept:
+    return PyCapsule_IsValid(capsule, "dltensor") or PyCapsule_IsValid(capsule, "dltensor_versioned")
+
+
 cdef ortc_value *tensor_of_dlpack(object source, int64_t *copied, ortc_stream *consumer=NULL) except NULL:
     """`source` has __dlpack__, or is a capsule made by it, which is used up."""
     cdef ortc_value *value = NULL
     cdef ortc_status *status
     cdef bint versioned
     cdef void *managed
-    if PyCapsule_IsValid(source, "dltensor") or PyCapsule_IsValid(source, "dltensor_versioned"):
-        capsule = source
-    elif hasattr(source, "__dlpack__"):
-        capsule = capsule_of(source, consumer)
-    else:
+    if not is_unused(source) and not hasattr(source, "__dlpack__"):
         raise InvalidType(f"from_dlpack takes an object that has __dlpack__, or a capsule named 'dltensor' that was not used yet, not {type(source).__name__}")
+    capsule = source if is_unused(source) else capsule_of(source, consumer)
+    if not is_unused(capsule):
+        raise InvalidType(f"{type(source).__name__}.__dlpack__() returned {type(capsule).__name__}; it must be a capsule 'dltensor' that was not used yet")
     versioned = PyCapsule_IsValid(capsule, "dltensor_versioned")
     managed = PyCapsule_GetPointer(capsule, "dltensor_versioned" if versioned else "dltensor")
     status = ortc_value_from_dlpack(managed, versioned, False, &value)
@@ -456,9 +465,9 @@ cdef int wait_for_producer(object number, ortc_memory_info *info, ortc_stream *c
 
 cdef ortc_value *tensor_of_cuda_array(object source, ortc_stream *consumer) except NULL:
     """A tensor over the memory of an array on a CUDA device, which it holds."""
-    cdef int64_t[64] dims
+    cdef int64_t[ORTC_MAX_RANK] dims
     cdef ortc_memory_info info
-    cdef ortc_value *value = NULL
+    cdef ortc_value *value
     interface = source.__cuda_array_interface__
     dtype = np.dtype(interface["typestr"])
     cdef size_t address = interface["data"][0], size
@@ -471,20 +480,12 @@ cdef ortc_value *tensor_of_cuda_array(object source, ortc_stream *consumer) exce
     if interface.get("strides") is not None and not dense_strides(interface["strides"], rank, dims, dtype.itemsize):
         raise InvalidType("the array on the device is strided; make it contiguous there first (copies are never made behind your back on a device)")
     size = count_bytes(element_type, rank, dims)
+    info = cuda_device(0)
     if size:
         check(ortc_memory_info_of(<void *>address, &info))
-    else:
-        info = cuda_device(0)
     if size and interface.get("stream") is not None:
         wait_for_producer(interface["stream"], &info, consumer)
-    cdef void *owner = hold(source)
-    cdef ortc_status *status = ortc_value_create_borrowed(&info, <ortc_element_type>element_type, rank, dims, <void *>address, size, owner_release, owner,
-                                                          &value)
-    if status is not NULL:
-        owners_enter()
-        owner_release(owner)
-        owners_leave()
-        check(status)
+    value = tensor_at(&info, element_type, rank, dims, <void *>address, size, source)
     if interface["data"][1]:
         ortc_value_set_read_only(value)
     return value

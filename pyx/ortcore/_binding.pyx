@@ -1,9 +1,9 @@
 # cython: language_level=3, freethreading_compatible=True, auto_pickle=False, boundscheck=False, wraparound=False
 """IOBinding: which memory a session's inputs are read from and its outputs are written to."""
-import operator
 
+from libc.stdint cimport SIZE_MAX
 from libc.string cimport strcmp
-from ortcore._arrays cimport clone, count_bytes, element_type_of, host_copy, on_host, read_dims, writable_tensor_of
+from ortcore._arrays cimport clone, count_bytes, element_type_of, host_copy, on_host, read_dims, tensor_at, writable_tensor_of
 from ortcore._capi cimport *
 from ortcore._convert cimport value_of
 from ortcore._device cimport OrtDevice, fill_device, handle_number, is_host
@@ -15,31 +15,30 @@ from ortcore._stream cimport cuda_device, make_wait, wait_for
 from ortcore._value cimport OrtValue, object_of, wrap
 
 from ortcore._element_types import numpy_dtype
-from ortcore._errors import WrongClass, make_error
+from ortcore._errors import InvalidType, WrongClass, make_error, whole_number
 
 cdef str INPUT = "Error when binding input"
 cdef str OUTPUT = "Error when binding output"
 
 
 cdef size_t address_of(object buffer_ptr) except? 0:
-    number = operator.index(handle_number(buffer_ptr))
-    if not 0 <= number < 1 << 64:
-        raise TypeError(f"buffer_ptr {number} is no address")
-    return number
+    return whole_number(handle_number(buffer_ptr), "buffer_ptr", 0, SIZE_MAX)
 
 
-cdef ortc_value *value_at(str step, object device_type, object device_id, object element_type, object shape, object buffer_ptr) except NULL:
+cdef ortc_value *value_at(str step, object name, object device_type, object device_id, object element_type, object shape, object buffer_ptr) except NULL:
     """A tensor over memory that the caller looks after."""
     cdef ortc_memory_info info
     cdef ortc_value *value = NULL
-    cdef int64_t[64] dims
+    cdef int64_t[ORTC_MAX_RANK] dims
     cdef size_t rank
     cdef int number = element_type_of(element_type)
     cdef size_t address = address_of(buffer_ptr)
     fill_device(device_type, device_id, -1, &info)
     rank = read_dims(shape, dims)
-    check_step(ortc_value_create_borrowed(&info, <ortc_element_type>number, rank, dims, <void *>address, count_bytes(number, rank, dims), NULL, NULL,
-                                          &value), step)
+    cdef ortc_status *status = ortc_value_create_borrowed(&info, <ortc_element_type>number, rank, dims, <void *>address, count_bytes(number, rank, dims),
+                                                          NULL, NULL, &value)
+    if status is not NULL:
+        check_step(status, f"{step}: '{name}'")
     return value
 
 
@@ -98,16 +97,13 @@ cdef int ask_allocator(Allocator allocator, int type, size_t rank, const int64_t
 
 cdef OrtValue allocated_value(ortc_value *value, Allocator allocator):
     """The value of such an output, which must hold the memory that the callable gave. Takes over the reference to `value`."""
-    cdef ortc_value *held = NULL
     cdef ortc_memory_info info
     cdef OrtValue plain = wrap(value)
     if allocator.memory is None or ortc_value_get_data(value) is NULL or ortc_value_get_data(value) != ortc_value_get_data(allocator.memory.pointer):
         return plain
-    cdef void *owner = hold(allocator.memory)
     ortc_value_get_memory_info(value, &info)
-    check_step(ortc_value_create_borrowed(&info, ortc_value_get_element_type(value), ortc_value_get_rank(value), ortc_value_get_dims(value),
-                                          ortc_value_get_data(value), ortc_value_get_bytes(value), owner_release, owner, &held), OUTPUT)
-    return wrap(held)
+    return wrap(tensor_at(&info, ortc_value_get_element_type(value), ortc_value_get_rank(value), ortc_value_get_dims(value), ortc_value_get_data(value),
+                          ortc_value_get_bytes(value), allocator.memory))
 
 
 cdef bint is_set(const ortc_run_options *options, const char *key) noexcept:
@@ -124,7 +120,11 @@ cdef class IOBinding:
     """
 
     def __cinit__(self, session):
-        self.session = session if isinstance(session, NativeSession) else <NativeSession?>session._sess
+        if not isinstance(session, NativeSession):
+            if not hasattr(session, "_native"):
+                raise WrongClass(f"an IOBinding is made for an InferenceSession, not for {type(session).__name__}; session.io_binding() makes one")
+            session = session._native()
+        self.session = session
         self.allocators = {}
         check_step(ortc_binding_create(self.session.pointer, &self.pointer), "Error when making a binding")
         self.stream = ortc_binding_get_stream(self.pointer)
@@ -164,7 +164,11 @@ cdef class IOBinding:
         cdef const char *c_name = text_of(name, "an input's name")
         if isinstance(source, OrtValue) and (<OrtValue>source)._session is not None and (<OrtValue>source)._session is not self.session:
             raise ValueError(f"input '{name}' is an OrtValue that another session created; it can be bound to that session only")
-        self.put_input(c_name, value_of(source, info, &copied, self.stream))
+        try:
+            self.put_input(c_name, value_of(source, info, &copied, self.stream))
+        except InvalidType as error:
+            error.args = (f"{INPUT}: '{name}': {error}",)
+            raise
         if self.on_device and hasattr(source, "__cuda_stream__"):
             wait_for(self.stream, &self.device, source)
         if copied:
@@ -190,7 +194,7 @@ cdef class IOBinding:
         cdef const char *c_name = text_of(name, "an input's name")
         if stream is not None:
             self.wait_for(stream)
-        self.put_input(c_name, value_at(INPUT, device_type, device_id, element_type, shape, buffer_ptr))
+        self.put_input(c_name, value_at(INPUT, name, device_type, device_id, element_type, shape, buffer_ptr))
 
     def bind_ortvalue_input(self, name, ortvalue):
         """Binds an input to an OrtValue of any kind, which the binding holds."""
@@ -229,7 +233,7 @@ cdef class IOBinding:
         if buffer_ptr is not None:
             if element_type is None or shape is None:
                 raise ValueError("`element_type` and `shape` are to be provided if a pre-allocated memory is provided")
-            self.put_output(c_name, value_at(OUTPUT, device_type, device_id, element_type, shape, buffer_ptr))
+            self.put_output(c_name, value_at(OUTPUT, name, device_type, device_id, element_type, shape, buffer_ptr))
         elif isinstance(device_type, (str, OrtDevice)) or device_type is None:
             fill_device(device_type, device_id, -1, &info)
             owners_enter()
@@ -268,7 +272,7 @@ cdef class IOBinding:
         cdef size_t size
         if buffer_ptr is not None:
             fill_device(device_type, device_id, -1, &info)
-            data, size = <void *>address_of(buffer_ptr), operator.index(capacity)
+            data, size = <void *>address_of(buffer_ptr), whole_number(capacity, "capacity", 0, SIZE_MAX)
             status = ortc_binding_bind_output_capacity(self.pointer, c_name, &info, data, size, NULL, NULL)
         else:
             memory = wrap(writable_tensor_of(capacity, f"{OUTPUT}: the capacity for output '{name}'", self.stream))

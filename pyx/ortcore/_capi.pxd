@@ -88,6 +88,8 @@ cdef extern from "ortcore.h" nogil:
     ortc_status *ortc_stream_wait_event(ortc_stream *stream, void *event)
 
     # Values
+    enum:
+        ORTC_MAX_RANK
     ctypedef struct ortc_value:
         pass
     ctypedef enum ortc_value_kind:

@@ -65,13 +65,21 @@ cdef ortc_value *none_of(TypeInfo wanted) except NULL:
     return none
 
 
+cdef object array_of_items(list items, int element_type, str what):
+    """An array made of Python objects; the error names them by `what`."""
+    dtype = numpy_dtype(element_type)
+    try:
+        return np.array(items, dtype=dtype)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise InvalidType(f"{what} does not fit {dtype}: {error}") from None
+
+
 cdef ortc_value *value_of_list(object items, TypeInfo wanted, int64_t *copied) except NULL:
     cdef ortc_value *value = NULL
     cdef ortc_value **parts
     cdef size_t count = 0
     if wanted.kind == ORTC_VALUE_TENSOR:
-        dtype = numpy_dtype(wanted.element_type)
-        array = np.array(items, dtype=dtype)
+        array = array_of_items(items, wanted.element_type, f"a list given for a {wanted.text}")
         copied[0] += <int64_t>array.nbytes
         return tensor_of(array, copied)
     if wanted.kind != ORTC_VALUE_SEQUENCE:
@@ -85,7 +93,7 @@ cdef ortc_value *value_of_list(object items, TypeInfo wanted, int64_t *copied) e
             if wanted.key_type and not isinstance(item, (dict, OrtValue)):
                 raise InvalidType(f"item {count} of a {wanted.text} must be a dict, not {type(item).__name__}")
             if isinstance(item, dict):
-                parts[count] = map_of(item, wanted, copied)
+                parts[count] = map_of(dict(item), wanted, copied)
             elif isinstance(item, OrtValue):
                 parts[count] = ortc_value_retain((<OrtValue>item).pointer)
             else:
@@ -111,8 +119,8 @@ cdef ortc_value *map_of(dict items, TypeInfo wanted, int64_t *copied) except NUL
         if not isinstance(key, key_class):
             raise InvalidType(f"key {key!r} of a {wanted.text} is {type(key).__name__}; its keys are {'str' if wanted.key_type == ORTC_STRING else 'int'}")
     try:
-        keys = tensor_of(np.array(list(items), dtype=numpy_dtype(wanted.key_type)), copied)
-        values = tensor_of(np.array(list(items.values()), dtype=numpy_dtype(wanted.element_type)), copied)
+        keys = tensor_of(array_of_items(list(items), wanted.key_type, f"a key of a {wanted.text}"), copied)
+        values = tensor_of(array_of_items(list(items.values()), wanted.element_type, f"a value of a {wanted.text}"), copied)
         check(ortc_value_create_map(keys, values, &value))
     finally:
         release_value(keys)

@@ -1,12 +1,12 @@
 # cython: language_level=3, freethreading_compatible=True, auto_pickle=False
 """Devices, descriptions of memory, and allocators that sessions share."""
-import operator
 
+from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, UINT32_MAX, UINT64_MAX
 from libc.string cimport memset, strncpy
 from ortcore._capi cimport *
 from ortcore._errors cimport check
 
-from ortcore._errors import InvalidType
+from ortcore._errors import InvalidType, whole_number
 from ortcore.enums import OrtAllocatorType, OrtDeviceMemoryType, OrtMemoryInfoDeviceType, OrtMemType
 
 # Name: (type, vendor). The types are those of OrtMemoryInfoDeviceType, except that DirectML is 4 inside C.OrtDevice.dml().
@@ -19,10 +19,7 @@ cdef object handle_number(object source):
 
 
 cdef int int16(object number, str what) except? -1:
-    cdef int n = operator.index(number)
-    if not -32768 <= n <= 32767:
-        raise TypeError(f"{what} {number} does not fit 16 bits")
-    return n
+    return whole_number(number, what, -32768, 32767)
 
 
 cdef class OrtDevice:
@@ -38,7 +35,7 @@ cdef class OrtDevice:
             raise ValueError("OrtDevice takes (type, mem_type, id) or (type, mem_type, vendor, id); OrtDevice.make('cpu', 0) makes one by name")
         self._type = int16(numbers[0], "device type")
         self._mem_type = int16(numbers[1], "memory type")
-        self._vendor = operator.index(numbers[2]) if len(numbers) == 4 else 0x10DE if self._type == 1 else 0
+        self._vendor = whole_number(numbers[2], "vendor_id", 0, UINT32_MAX) if len(numbers) == 4 else 0x10DE if self._type == 1 else 0
         self._id = int16(numbers[-1], "device_id")
 
     @staticmethod
@@ -164,7 +161,7 @@ cdef class OrtMemoryInfo:
     def __init__(self, name, allocator_type, id, mem_type, /):
         if not isinstance(name, str) or not isinstance(allocator_type, OrtAllocatorType) or not isinstance(mem_type, OrtMemType):
             raise TypeError("OrtMemoryInfo takes (name: str, allocator_type: OrtAllocatorType, id: int, mem_type: OrtMemType)")
-        check(ortc_memory_info_init(name.encode(), <ortc_allocator_type>(<int>int(allocator_type)), operator.index(id),
+        check(ortc_memory_info_init(name.encode(), <ortc_allocator_type>(<int>int(allocator_type)), whole_number(id, "id", INT32_MIN, INT32_MAX),
                                     <ortc_mem_type>(<int>int(mem_type)), &self.info))
 
     @staticmethod
@@ -180,9 +177,9 @@ cdef class OrtMemoryInfo:
         info.device_mem_type = <ortc_device_mem_type>(<int>int(device_mem_type))
         info.mem_type = ORTC_MEM_CPU_OUTPUT if info.device_mem_type == ORTC_DEVICE_MEM_HOST_ACCESSIBLE else ORTC_MEM_DEFAULT
         info.allocator_type = <ortc_allocator_type>(<int>int(allocator_type))
-        info.device_id = operator.index(device_id)
-        info.vendor_id = operator.index(vendor_id)
-        info.alignment = operator.index(alignment)
+        info.device_id = whole_number(device_id, "device_id", INT32_MIN, INT32_MAX)
+        info.vendor_id = whole_number(vendor_id, "vendor_id", 0, UINT32_MAX)
+        info.alignment = whole_number(alignment, "alignment", 0, UINT64_MAX)
         return wrap_memory_info(&info)
 
     @property
@@ -247,9 +244,7 @@ class OrtArenaCfg:
         for name, number in settings.items():
             if name not in OrtArenaCfg.__slots__:
                 raise RuntimeError(f"Invalid OrtArenaCfg option: {name}; the options are {', '.join(OrtArenaCfg.__slots__)}")
-            if not hasattr(number, "__index__"):
-                raise InvalidType(f"OrtArenaCfg option {name} must be an int, not {number!r}")
-            setattr(self, name, operator.index(number))
+            setattr(self, name, whole_number(number, f"OrtArenaCfg option {name}", INT64_MIN, INT64_MAX))
 
 
 # ---- Allocators that sessions share ----------------------------------------------------------------------------------

@@ -4,6 +4,8 @@
 The classes are generated from the table in ortcore.h. They have onnxruntime's names, and each derives from `RuntimeError` and from the
 builtin that fits (`NoSuchFile` is a `FileNotFoundError`), so that code written for either spelling catches them.
 """
+import operator
+
 from ortcore._capi cimport ortc_status, ortc_status_get_code, ortc_status_get_message, ortc_status_get_node, ortc_status_release
 
 cdef extern from *:
@@ -88,6 +90,38 @@ def error_classes():
 def make_error(code, message):
     """An exception as the C library would raise it; for checks made in Python."""
     return classes[code](f"[ONNXRuntimeError] : {code} : {code_names[code]} : {message}")
+
+
+def whole_number(value, what, least, most):
+    """`value` as an int, which must be from `least` to `most`; the error names the argument by `what`."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise InvalidType(f"{what} must be an int, not {type(value).__name__}") from None
+    if not least <= number <= most:
+        raise InvalidType(f"{what} is {number}; it must be from {least} to {most}")
+    return number
+
+
+def pair_of_ints(pair, what):
+    """A device or a version as DLPack has them; the error names the argument by `what`."""
+    try:
+        first, second = pair
+        return operator.index(first), operator.index(second)
+    except (TypeError, ValueError):
+        raise InvalidType(f"{what} must be a pair of ints, not {pair!r}") from None
+
+
+def refuse_shape(shape, most_rank):
+    """Raises what is wrong with a shape."""
+    try:
+        dims = list(shape)
+    except TypeError:
+        raise InvalidType(f"a shape is a sequence of ints, not {type(shape).__name__}") from None
+    if len(dims) > most_rank:
+        raise InvalidType(f"a shape of rank {len(dims)}; ortcore's tensors have at most {most_rank}")
+    for i, dim in enumerate(dims):
+        whole_number(dim, f"dim {i} of a shape", -2**63, 2**63 - 1)
 
 
 cdef object raise_status(ortc_status *status, str binding_step, bint fed):

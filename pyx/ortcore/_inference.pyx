@@ -10,8 +10,11 @@ cdef class SessionBase:
 
     cdef NativeSession native(self):
         if self._sess is None:
-            raise AttributeError("this session has no model loaded")
+            raise AttributeError("this session has let go of its model, at the end of its `with` statement; load it again")
         return self._sess
+
+    def _native(self):
+        return self.native()
 
     def run(self, output_names, input_feed, run_options=None):
         """Runs the model and returns the outputs as a list.

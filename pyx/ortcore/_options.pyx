@@ -1,6 +1,7 @@
 # cython: language_level=3, freethreading_compatible=True, auto_pickle=False
 """What SessionOptions and RunOptions are made of: settings by name, and the objects that a session needs to load."""
 from cpython.buffer cimport PyBuffer_Release, PyBUF_SIMPLE, PyObject_GetBuffer
+from libc.stdint cimport INT64_MAX, INT64_MIN, SIZE_MAX
 from libc.stdlib cimport free, malloc
 from libc.string cimport strlen
 from ortcore._capi cimport *
@@ -8,7 +9,7 @@ from ortcore._errors cimport check
 from ortcore._owners cimport hold, owner_release, owners_enter, owners_leave
 from ortcore._value cimport OrtValue
 
-from ortcore._errors import WrongClass, make_error
+from ortcore._errors import WrongClass, make_error, whole_number
 
 cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
@@ -23,6 +24,10 @@ cdef const char *text_of(object text, str what) except NULL:
     if <Py_ssize_t>strlen(data) != size:
         raise ValueError(f"{what} {text!r} holds a NUL character")
     return data
+
+
+cdef int64_t dim_of(object value, object name) except? -1:
+    return whole_number(value, f"the value for dim {name!r}", INT64_MIN, INT64_MAX)
 
 
 cdef class NativeSessionOptions:
@@ -72,11 +77,11 @@ cdef class NativeSessionOptions:
 
     def add_free_dimension_override_by_name(self, name, value):
         """Fixes the symbolic dim `name` of the model. The first registration of a name wins; names that the model lacks mean nothing."""
-        check(ortc_session_options_override_dim(self.pointer, text_of(name, "a dim's name"), value))
+        check(ortc_session_options_override_dim(self.pointer, text_of(name, "a dim's name"), dim_of(value, name)))
 
     def add_free_dimension_override_by_denotation(self, denotation, value):
         """Fixes the dims that the model marks with `denotation`, such as "DATA_BATCH"."""
-        check(ortc_session_options_override_denotation(self.pointer, text_of(denotation, "a denotation"), value))
+        check(ortc_session_options_override_denotation(self.pointer, text_of(denotation, "a denotation"), dim_of(value, denotation)))
 
     def add_initializer(self, name, ort_value):
         """Replaces an initializer of the model. The value is held by the options and by sessions made with them; its type and shape must be the
@@ -109,7 +114,7 @@ cdef class NativeSessionOptions:
             PyObject_GetBuffer(exported, &view, PyBUF_SIMPLE)
             owner = NULL
             try:
-                if not 0 <= length <= view.len:
+                if not 0 <= whole_number(length, f"the length of file '{name}'", 0, SIZE_MAX) <= view.len:
                     raise make_error(2, f"the buffer for file '{name}' has {view.len} bytes, but the length given is {length}")
                 owner = hold(exported)
                 status = ortc_session_options_add_external_file(self.pointer, text_of(name, "a file's name"), view.buf, length, owner_release, owner)

@@ -1,12 +1,13 @@
 # cython: language_level=3, freethreading_compatible=True, auto_pickle=False
 """What concerns the whole process: version, log, seed, threads."""
 import atexit
-import operator
 
+from libc.limits cimport INT_MAX, INT_MIN
+from libc.stdint cimport INT64_MAX, INT64_MIN
 from ortcore._capi cimport *
 from ortcore._errors cimport check
 
-from ortcore._errors import make_error
+from ortcore._errors import make_error, whole_number
 
 cdef object log_callback = None
 cdef int log_callback_severity = 2
@@ -63,12 +64,12 @@ def set_cuda_library_folders(folders):
 
 def set_default_logger_severity(severity):
     """Least severity of messages that are logged: 0 verbose, 1 info, 2 warning, 3 error, 4 fatal."""
-    check(ortc_set_log_severity(operator.index(severity)))
+    check(ortc_set_log_severity(whole_number(severity, "severity", 0, 4)))
 
 
 def set_default_logger_verbosity(verbosity):
     """Accepted for compatibility: verbose messages have one level."""
-    operator.index(verbosity)
+    whole_number(verbosity, "verbosity", INT_MIN, INT_MAX)
 
 
 cdef void write_log(void *user, ortc_severity severity, const char *category, const char *logid, const char *location, const char *message) noexcept nogil:
@@ -90,9 +91,7 @@ def set_default_logger_callback(callback, severity=2):
     global log_callback, log_callback_severity
     if callback is not None and not callable(callback):
         raise make_error(2, f"the callback must be callable or None, not {type(callback).__name__}")
-    if not 0 <= severity <= 4:
-        raise make_error(2, f"severity {severity} is outside 0 (verbose) to 4 (fatal)")
-    log_callback, log_callback_severity = callback, severity
+    log_callback, log_callback_severity = callback, whole_number(severity, "severity", 0, 4)
     if callback is None:
         ortc_set_log_callback(NULL, NULL)
     else:
@@ -104,12 +103,12 @@ atexit.register(set_default_logger_callback, None)         # threads may log lon
 
 def set_seed(seed):
     """Seed of random operators, for sessions made later. The same seed gives the same numbers."""
-    ortc_set_seed(operator.index(seed))
+    ortc_set_seed(whole_number(seed, "seed", INT64_MIN, INT64_MAX))
 
 
 def set_thread_budget(threads):
     """Number of CPU threads that all runs of the process together may use; 0: the cores that the process may use."""
-    ortc_set_thread_budget(threads)
+    ortc_set_thread_budget(whole_number(threads, "threads", 0, INT_MAX))
 
 
 def get_thread_budget():

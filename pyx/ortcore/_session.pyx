@@ -178,7 +178,7 @@ cdef class NativeSession:
 
     def create_value(self, shape, int element_type):
         """A tensor from the session's allocator."""
-        cdef int64_t[64] dims
+        cdef int64_t[ORTC_MAX_RANK] dims
         cdef ortc_value *value = NULL
         cdef size_t rank = read_dims(shape, dims)
         check(ortc_value_create_tensor(ortc_session_get_allocator(self.pointer), <ortc_element_type>element_type, rank, dims, &value))
@@ -191,7 +191,8 @@ cdef class NativeSession:
     def missing_inputs(self, input_feed):
         """Names of the required inputs that a feed lacks."""
         cdef InputInfo info
-        return [name for name, info in self.inputs.items() if info.required and input_feed.get(name) is None]
+        cdef dict feed = feed_dict(input_feed)
+        return [name for name, info in self.inputs.items() if info.required and feed.get(name) is None]
 
     def run(self, output_names, input_feed, run_options=None):
         """As InferenceSession.run()."""

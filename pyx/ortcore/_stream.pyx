@@ -1,13 +1,13 @@
 # cython: language_level=3, freethreading_compatible=True, auto_pickle=False
 """Streams of devices, ortcore's and those of other libraries, and how their work is ordered."""
-import operator
 
+from libc.stdint cimport SIZE_MAX
 from libc.string cimport memset, strcpy
 from ortcore._capi cimport *
 from ortcore._device cimport OrtDevice, fill_device, handle_number
 from ortcore._errors cimport check
 
-from ortcore._errors import InvalidType, make_error
+from ortcore._errors import InvalidType, make_error, whole_number
 
 cdef enum:
     NVIDIA = 0x10DE
@@ -130,7 +130,7 @@ cdef size_t handle_of_protocol(object number) except? 0:
     cdef size_t handle
     if number is None:
         return LEGACY_STREAM
-    handle = operator.index(number)
+    handle = whole_number(number, "stream", 0, SIZE_MAX)
     if handle == 0:
         raise make_error(2, "stream 0 means two things in CUDA; give 1 for the legacy default stream, 2 for the default stream of the thread, or a stream's handle")
     return handle

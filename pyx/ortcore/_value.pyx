@@ -5,9 +5,10 @@ import warnings
 
 import numpy as np
 
+from libc.stdint cimport SIZE_MAX
 from ortcore._arrays cimport (
-    array_of, clone, copy_into, count_bytes, cuda_array_interface_of, dlpack_capsule, element_type_of, host_copy, on_host, read_dims, shape_of, tensor_of,
-    tensor_of_dlpack, tensor_over
+    array_of, clone, copy_into, count_bytes, cuda_array_interface_of, dlpack_capsule, element_type_of, host_copy, on_host, read_dims, shape_of, tensor_at,
+    tensor_of, tensor_of_dlpack, tensor_over
 )
 from ortcore._capi cimport *
 from ortcore._device cimport device_name_of, fill_device, registered_allocator
@@ -15,7 +16,7 @@ from ortcore._errors cimport check
 from ortcore._owners cimport hold, owner_release, owners_enter, owners_leave, release_value
 from ortcore._stream cimport OrtSyncStream, handle_of_protocol
 
-from ortcore._errors import InvalidType, make_error
+from ortcore._errors import InvalidType, make_error, pair_of_ints, whole_number
 
 cdef object KIND_NAMES = {ORTC_VALUE_NONE: "no value (not computed yet, or an empty optional)", ORTC_VALUE_SPARSE: "a sparse tensor",
                           ORTC_VALUE_SEQUENCE: "a sequence", ORTC_VALUE_MAP: "a map"}
@@ -125,7 +126,7 @@ cdef class OrtValue:
         cdef ortc_allocator *allocator
         cdef ortc_memory_info info
         cdef ortc_value *value = NULL
-        cdef int64_t[64] dims
+        cdef int64_t[ORTC_MAX_RANK] dims
         cdef size_t rank
         cdef int number = element_type_of(element_type)
         rank = read_dims(shape, dims)
@@ -156,25 +157,15 @@ cdef class OrtValue:
     @staticmethod
     def _at(owner, address, element_type, shape):
         """A tensor at an address inside memory of `owner`, which it holds."""
-        cdef ortc_value *value = NULL
-        cdef int64_t[64] dims
-        cdef size_t rank, data = operator.index(address), size
+        cdef int64_t[ORTC_MAX_RANK] dims
+        cdef size_t data = whole_number(address, "an address", 0, SIZE_MAX)
         cdef int number = element_type_of(element_type)
-        cdef void *held
-        rank = read_dims(shape, dims)
-        size = count_bytes(number, rank, dims)
-        held = hold(owner)
-        status = ortc_value_create_borrowed(NULL, <ortc_element_type>number, rank, dims, <void *>data, size, owner_release, held, &value)
-        if status is not NULL:
-            owners_enter()
-            owner_release(held)
-            owners_leave()
-        check(status)
-        return wrap(value)
+        cdef size_t rank = read_dims(shape, dims)
+        return wrap(tensor_at(NULL, number, rank, dims, <void *>data, count_bytes(number, rank, dims), owner))
 
     @staticmethod
     def _sparse(int format, dense_shape, values, indices, outer=None):
-        cdef int64_t[64] dims
+        cdef int64_t[ORTC_MAX_RANK] dims
         cdef size_t rank
         cdef int64_t copied = 0
         cdef ortc_value *parts[3]
@@ -343,11 +334,13 @@ cdef class OrtValue:
         """
         cdef ortc_value *shared
         self.require_tensor("a DLPack form")
-        to_host = dl_device is not None and tuple(dl_device) == (1, 0) and not on_host(self.pointer)
-        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__() and (not to_host or copy is False):
-            raise BufferError(f"this tensor is on DLPack device {self.__dlpack_device__()} and cannot be exported to {tuple(dl_device)}"
+        if dl_device is not None:
+            dl_device = pair_of_ints(dl_device, "dl_device")
+        to_host = dl_device == (1, 0) and not on_host(self.pointer)
+        if dl_device is not None and dl_device != self.__dlpack_device__() and (not to_host or copy is False):
+            raise BufferError(f"this tensor is on DLPack device {self.__dlpack_device__()} and cannot be exported to {dl_device}"
                               f"{' without a copy' if to_host else ''}")
-        versioned = max_version is not None and max_version[0] >= 1
+        versioned = max_version is not None and pair_of_ints(max_version, "max_version")[0] >= 1
         if not versioned and not copy and not to_host and ortc_value_is_read_only(self.pointer):
             raise BufferError("this tensor is read-only, which DLPack cannot say before version 1; ask with max_version=(1, 0)")
         self.order_before(stream, bool(copy) or to_host)

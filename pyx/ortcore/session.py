@@ -192,11 +192,6 @@ class InferenceSession(SessionBase):
             self._metadata[name] = make(self._native())
         return self._metadata[name]
 
-    def _native(self) -> NativeSession:
-        if self._sess is None:
-            raise AttributeError("this session has let go of its model")
-        return self._sess
-
     def get_inputs(self) -> list[NodeArg]:
         """The inputs that a run requires or may be given. The same list each time."""
         inputs: list[NodeArg] = self._cached("inputs", lambda native: make_node_args(native.io(0)))
@@ -334,6 +329,8 @@ class InferenceSession(SessionBase):
 
         What is fed must not be written before that. Required inputs that are missing raise here.
         """
+        if callback is not None and not callable(callback):
+            raise TypeError(f"callback must be callable or None, not {type(callback).__name__}")
         missing = self._native().missing_inputs(input_feed)
         if missing:
             raise InvalidInput(f"Required inputs ({missing}) are missing from input feed ({list(input_feed)}).")

@@ -91,7 +91,7 @@ static void test_bindings(void) {
   CHECK_ERROR(ortc_binding_bind_output(binding, "z", x), INVALID_ARGUMENT, "z");
   CHECK_ERROR(ortc_binding_bind_output_device(binding, NULL, &info), INVALID_ARGUMENT, "'name'");
   CHECK_ERROR(ortc_binding_bind_output_allocator(binding, "y", &info, NULL, NULL, NULL), INVALID_ARGUMENT, "'alloc'");
-  CHECK_ERROR(ortc_binding_bind_output_capacity(binding, "y", &info, NULL, 16, NULL, NULL), INVALID_ARGUMENT, "'data'");
+  CHECK_ERROR(ortc_binding_bind_output_capacity(binding, "y", &info, NULL, 16, NULL, NULL), INVALID_ARGUMENT, "output 'y' is bound to 16 bytes at the address 0");
   CHECK_ERROR(ortc_session_run_binding(session, binding, NULL), INVALID_ARGUMENT, "");
   CHECK_ERROR(ortc_session_run_binding(session, NULL, NULL), INVALID_ARGUMENT, "'binding'");
   CHECK_INT(ortc_binding_get_output_count(binding), 0);

@@ -71,6 +71,12 @@ def sequence_identity(kind=P.FLOAT):
     return model([h.make_node("Identity", ["x"], ["y"])], [h.make_value_info("x", sequence_type(kind))], [h.make_value_info("y", sequence_type(kind))])
 
 
+def maps_identity(kind=P.FLOAT, key=P.INT64):
+    """y = x, lists of dicts"""
+    items = h.make_sequence_type_proto(h.make_map_type_proto(key, h.make_tensor_type_proto(kind, [])))
+    return model([h.make_node("Identity", ["x"], ["y"])], [h.make_value_info("x", items)], [h.make_value_info("y", items)])
+
+
 def sequence_construct():
     return model([h.make_node("SequenceConstruct", ["a", "b"], ["y"])], [value("a", P.FLOAT, ["N"]), value("b", P.FLOAT, ["M"])],
                  [h.make_value_info("y", sequence_type())])

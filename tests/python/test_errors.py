@@ -98,3 +98,91 @@ def test_objects_of_the_wrong_class_are_a_type_error_that_onnxruntimes_handlers_
     with pytest.raises(TypeError) as info:
         call(session)
     assert isinstance(info.value, AttributeError)
+
+
+# ---- Arguments are named
+
+def bound(session):
+    return session.io_binding().bind_output
+
+
+NUMBERS = {
+    "capacity": (lambda s, n: bound(s)("c", buffer_ptr=4096, capacity=n), 0, 2**64 - 1),
+    "buffer_ptr": (lambda s, n: bound(s)("c", "cpu", 0, np.float32, [0], n), 0, 2**64 - 1),
+    "the value for dim 'N'": (lambda s, n: ort.SessionOptions().add_free_dimension_override_by_name("N", n), -2**63, 2**63 - 1),
+    "the value for dim 'DATA'": (lambda s, n: ort.SessionOptions().add_free_dimension_override_by_denotation("DATA", n), -2**63, 2**63 - 1),
+    "dim 1 of a shape": (lambda s, n: ort.OrtValue.ortvalue_from_shape_and_type([0, n], np.float32), -2**63, 2**63 - 1),
+    "device_id": (lambda s, n: ort.OrtDevice.make("cpu", n), -2**15, 2**15 - 1),
+    "vendor_id": (lambda s, n: ort.OrtDevice(0, 0, n, 0), 0, 2**32 - 1),
+    "id": (lambda s, n: ort.OrtMemoryInfo("Cpu", ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, n, ort.OrtMemType.DEFAULT), -2**31, 2**31 - 1),
+    "OrtArenaCfg option max_mem": (lambda s, n: ort.OrtArenaCfg({"max_mem": n}), -2**63, 2**63 - 1),
+    "severity": (lambda s, n: ort.set_default_logger_severity(n), 0, 4),
+    "threads": (lambda s, n: ort.set_thread_budget(n), 0, 2**31 - 1),
+    "seed": (lambda s, n: ort.set_seed(n), -2**63, 2**63 - 1),
+    "the length of file 'w'": (lambda s, n: ort.SessionOptions().add_external_initializers_from_files_in_memory(["w"], [b"1"], [n]), 0, 2**64 - 1),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_out_of_range_are_named_with_the_range(cpu_session, name):
+    call, least, most = NUMBERS[name]
+    for number in (least - 1, most + 1, 2**70, -(2**70)):
+        with pytest.raises(ValueError, match=f"{name} is {number}; it must be from {least} to {most}"):
+            call(cpu_session(models.add()), number)
+    for nonsense in ("1", 1.5, []):
+        with pytest.raises(TypeError, match=f"{name} must be an int, not {type(nonsense).__name__}"):
+            call(cpu_session(models.add()), nonsense)
+
+
+class Exporter:
+    """Says of itself what a test wants."""
+
+    def __init__(self, capsule=5, device=(1, 0)):
+        self.capsule, self.device = capsule, device
+
+    def __dlpack__(self, **asked):
+        return self.capsule
+
+    def __dlpack_device__(self):
+        return self.device
+
+
+@pytest.mark.parametrize("call, words", [
+    (lambda s: s.run_async(None, None, print, None), "input_feed must be a mapping .* not NoneType"),
+    (lambda s: s.run_async(None, {}, 5, None), "callback must be callable or None, not int"),
+    (lambda s: ort.IOBinding(5), "an IOBinding is made for an InferenceSession, not for int"),
+    (lambda s: ort.OrtValue.ortvalue_from_numpy(np.zeros(2)).__dlpack__(dl_device=5), "dl_device must be a pair of ints, not 5"),
+    (lambda s: ort.OrtValue.ortvalue_from_numpy(np.zeros(2)).__dlpack__(dl_device=(1,)), r"dl_device must be a pair of ints, not \(1,\)"),
+    (lambda s: ort.OrtValue.ortvalue_from_numpy(np.zeros(2)).__dlpack__(max_version=1), "max_version must be a pair of ints, not 1"),
+    (lambda s: ort.OrtValue.from_dlpack(Exporter()), r"Exporter.__dlpack__\(\) returned int; it must be a capsule 'dltensor'"),
+    (lambda s: s.run(None, {"a": Exporter(None), "b": None}), "input 'a': Exporter.* returned NoneType"),
+    (lambda s: s.io_binding().bind_cpu_input("a", Exporter(device=5)), r"'a': what __dlpack_device__\(\) returns must be a pair of ints, not 5"),
+    (lambda s: ort.OrtValue.ortvalue_from_shape_and_type(5, np.float32), "a shape is a sequence of ints, not int"),
+    (lambda s: ort.OrtValue.ortvalue_from_shape_and_type([1] * 17, np.float32), "a shape of rank 17; ortcore's tensors have at most 16"),
+    (lambda s: ort.OrtValue.ortvalue_from_shape_and_type([1] * 65, np.float32), "a shape of rank 65; ortcore's tensors have at most 16"),
+])
+def test_what_was_given_and_what_is_wanted_are_named(cpu_session, call, words):
+    with pytest.raises(TypeError, match=words):
+        call(cpu_session(models.add()))
+
+
+def test_the_rank_of_an_array_has_the_same_limit():
+    assert len(ort.OrtValue.ortvalue_from_numpy(np.zeros([1] * 16)).shape()) == 16
+    for rank in (17, 64):
+        with pytest.raises(ValueError, match=f"a shape of rank {rank}; ortcore's tensors have at most 16"):
+            ort.OrtValue.ortvalue_from_numpy(np.zeros([1] * rank))
+
+
+def test_outputs_at_a_null_address_are_named(cpu_session):
+    with pytest.raises(ValueError, match="output 'c' is bound to 100 bytes at the address 0; give the address"):
+        bound(cpu_session(models.add()))("c", buffer_ptr=0, capacity=100)
+    with pytest.raises(ValueError, match="Error when binding output: 'c': the memory given for a tensor of 4 elements is NULL"):
+        bound(cpu_session(models.add()))("c", "cpu", 0, np.float32, [2, 2], 0)
+
+
+def test_a_session_that_let_go_of_its_model_says_so_everywhere(cpu_session):
+    with cpu_session(models.add()) as session:
+        pass
+    for use in (session.io_binding, session.get_inputs, lambda: session.run(None, {}), lambda: ort.IOBinding(session), session.end_profiling):
+        with pytest.raises(AttributeError, match="this session has let go of its model"):
+            use()

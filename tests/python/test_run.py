@@ -141,6 +141,44 @@ def test_lists_become_arrays_of_the_inputs_type():
     assert identity(P.STRING, ["a", "b"]).tolist() == ["a", "b"]
 
 
+@pytest.mark.parametrize("given, words", [({2**63: 1}, "a key of a"), ({1: "x"}, "a value of a"), ({1: 300}, "a value of a"), ({1: None}, "a value of a"),
+                                          ({"1": 1}, "key '1' of a")])
+def test_contents_of_maps_that_do_not_fit_are_named(cpu_session, given, words):
+    session = cpu_session(models.maps_identity(P.UINT8))
+    for use in (lambda: session.run(None, {"x": [given]}), lambda: session.io_binding().__setitem__("x", [given])):
+        with pytest.raises(InvalidArgument, match=rf"'x': {words} seq\(map\(int64,tensor\(uint8\)\)\)"):
+            use()
+    with pytest.raises(InvalidArgument, match=r"'a': a list given for a tensor\(float\) does not fit float32"):
+        cpu_session(models.add()).run(None, {"a": ["x"], "b": A})
+
+
+def test_subclasses_of_dict_and_list_are_maps_and_sequences(cpu_session):
+    class Items(list):
+        pass
+
+    session = cpu_session(models.maps_identity())
+    given = [collections.OrderedDict({1: 2.0}), collections.Counter({3: 4})]
+    assert session.run(None, {"x": Items(given)}) == [[{1: 2.0}, {3: 4.0}]]
+
+
+def test_maps_of_other_types_are_refused(cpu_session):
+    """Also inside a sequence: what one model made is fed to another."""
+
+    def made(name, kind, key):
+        return cpu_session(models.maps_identity(kind, key)).run_with_ort_values(None, {"x": [{name: 1.0}]})[0]
+
+    for wanted, fed, text in ((P.INT64, made("a", P.FLOAT, P.STRING), "map.string,tensor.float"),
+                              (P.STRING, made(1, P.FLOAT, P.INT64), "map.int64,tensor.float"),
+                              (P.INT64, made(1, P.DOUBLE, P.INT64), "map.int64,tensor.double")):
+        session = cpu_session(models.maps_identity(key=wanted))
+        with pytest.raises(InvalidArgument, match=f"input 'x' is seq.*, but a value of type seq.{text}"):
+            session.run(None, {"x": fed})
+        with pytest.raises(InvalidArgument, match=f"input 'x' is seq.*, but a value of type seq.{text}"):
+            session.io_binding().bind_ortvalue_input("x", fed)
+    with pytest.raises(InvalidArgument, match="item 0 of a seq.* must be a dict, not int"):
+        cpu_session(models.maps_identity()).run(None, {"x": [5, {1: 1.0}]})
+
+
 def test_outputs_are_fresh_writable_and_their_own(session):
     first = session.run(None, {"a": A, "b": B})[0]
     second = session.run(None, {"a": A, "b": B})[0]
