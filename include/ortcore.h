@@ -311,7 +311,7 @@ ORTC_API ortc_session_options *ortc_session_options_copy(const ortc_session_opti
 ORTC_API void ortc_session_options_release(ortc_session_options *options);
 /* Settings by name, numbers as text. Names: the keys of onnxruntime's session config entries (unknown ones are kept and can be
  * read back), and "intra_op_num_threads", "inter_op_num_threads", "graph_optimization_level" (0,1,2,3,99), "enable_cpu_mem_arena",
- * "enable_mem_pattern", "enable_mem_reuse", "enable_profiling", "profile_file_prefix", "optimized_model_filepath", "logid",
+ * "enable_mem_pattern", "enable_mem_reuse", "enable_profiling", "profile_file_prefix" ("onnxruntime_profile_"), "optimized_model_filepath", "logid",
  * "log_severity_level", "log_verbosity_level", "use_deterministic_compute", "disabled_optimizers" (';' list), "execution_mode",
  * "external_data_folder" (where a model given as bytes finds its external data; onnxruntime's key for it works, too). */
 ORTC_API ortc_status *ortc_session_options_set(ortc_session_options *options, const char *key, const char *value);

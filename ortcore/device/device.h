@@ -40,6 +40,8 @@ typedef struct device_vtable {
   void (*leave)(const device *d, intptr_t token);
   /* Is that range memory of this device that is still there, aligned to `alignment`? The error says what it is instead. */
   status (*check_memory)(const device *d, const void *data, size_t bytes, size_t alignment);
+  /* Can the host use memory there? Anything that is not this kind of device's alone is taken for host memory. NULL: always. */
+  status (*check_host)(const device *d, const void *data);
   status (*stream_create)(const device *d, stream **out);
   status (*stream_wrap)(const device *d, void *handle, stream **out);   /* the caller's own, which outlives it and is never destroyed */
   void *(*stream_handle)(const stream *s);                         /* what other libraries call it: a cudaStream_t; NULL where there is none */

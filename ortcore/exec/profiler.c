@@ -32,11 +32,16 @@ status profiler_create(const char *file_prefix, profiler **out) {
   if (!p) return status_out_of_memory();
   pthread_mutex_init(&p->lock, NULL);
   p->start_ns = profiler_now_ns();
-  time_t now = time(NULL);
+  struct timespec now;
   struct tm local;
   char stamp[64];
-  strftime(stamp, sizeof stamp, "%Y-%m-%d_%H-%M-%S", localtime_r(&now, &local));
-  snprintf(p->path, sizeof p->path, "%s_%s.json", file_prefix, stamp);
+  clock_gettime(CLOCK_REALTIME, &now);
+  strftime(stamp, sizeof stamp, "%Y-%m-%d_%H-%M-%S", localtime_r(&now.tv_sec, &local));
+  int length = snprintf(p->path, sizeof p->path, "%s_%s_%03ld.json", file_prefix, stamp, now.tv_nsec / 1000000);
+  if (length >= (int)sizeof p->path) {
+    profiler_release(p);
+    return ERROR(INVALID_ARGUMENT, "profile_file_prefix has %zu bytes; a trace's path may have %zu", strlen(file_prefix), sizeof p->path - 1);
+  }
   *out = p;
   return OK;
 }

@@ -56,7 +56,7 @@ status binding_bind_input(ortc_binding *b, const char *name, ortc_value *value) 
   const session_io *io;
   TRY(check_idle(b, name));
   TRY(session_find_input(b->session, name, &io));
-  TRY(session_check_reach(b->session, value, "input", name));
+  TRY(session_check_bound(b->session, value, "input", name));
   TRY(session_check_input(io, value));
   ortc_value *before = b->inputs[io->index];
   b->inputs[io->index] = ort_value_retain(value);
@@ -112,7 +112,7 @@ static status check_output(const ortc_session *s, const session_io *io, const bo
     return ERROR(INVALID_ARGUMENT, "output '%s' holds strings, which cannot be written into raw memory; bind it by device", name);
   if (how->kind == TARGET_CAPACITY) return check_weights(s, name, how);
   if (how->kind != TARGET_BUFFER) return OK;
-  TRY(session_check_reach(s, how->value, "output", name));
+  TRY(session_check_bound(s, how->value, "output", name));
   if (how->value->kind != ORTC_VALUE_TENSOR) return ERROR(INVALID_ARGUMENT, "output '%s' must be bound to a dense tensor", name);
   if (how->value->memory && how->value->memory->read_only)
     return ERROR(INVALID_ARGUMENT, "output '%s' is bound to read-only memory; bind a writable buffer", name);

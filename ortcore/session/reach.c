@@ -13,8 +13,13 @@ status session_check_place(const ortc_session *s, const ortc_memory_info *info, 
 status session_check_pointer(const ortc_session *s, const ortc_memory_info *info, const void *data, size_t bytes, size_t alignment, const char *role,
                              const char *name) {
   TRY(session_check_place(s, info, role, name));
-  const device *d = info && !memory_info_is_host(info) ? device_of(info) : NULL;
-  return d ? status_context(d->vtable->check_memory(d, data, bytes, alignment), "%s '%s'", role, name) : OK;
+  bool on_device = info && !memory_info_is_host(info);
+  const device *d = on_device ? device_of(info) : device_at(1);   /* 0 is the CPU; a GPU that is in use knows every GPU's memory */
+  if (!d || !bytes) return OK;
+  status result = OK;
+  if (on_device) result = d->vtable->check_memory(d, data, bytes, alignment);
+  else if (d->vtable->check_host) result = d->vtable->check_host(d, data);
+  return status_context(result, "%s '%s'", role, name);
 }
 
 static bool is_on_device(const ortc_value *tensor, const void *unused) {
@@ -34,4 +39,10 @@ status session_check_reach(const ortc_session *s, const ortc_value *v, const cha
   const ortc_memory_info *info = &v->memory->info;
   if (v->memory->allocator || !v->view.count) return session_check_place(s, info, role, name);
   return session_check_pointer(s, info, v->view.data, tensor_bytes(&v->view), (size_t)tensor_width(&v->view), role, name);
+}
+
+status session_check_bound(const ortc_session *s, const ortc_value *v, const char *role, const char *name) {
+  TRY(session_check_reach(s, v, role, name));
+  if (v->kind != ORTC_VALUE_TENSOR || !v->memory || v->memory->allocator || is_on_device(v, NULL)) return OK;
+  return session_check_pointer(s, &v->memory->info, v->view.data, tensor_bytes(&v->view), 1, role, name);
 }

@@ -141,7 +141,7 @@ static status load(ortc_session *s, const char *path, buffer *bytes, const _Atom
   TRY(make_plan(s));
   if (!option_int(s, "enable_profiling", 0)) return OK;
   const char *prefix = settings_get(&s->options->config, "profile_file_prefix");
-  return profiler_create(prefix ? prefix : "ortcore_profile", &s->trace);
+  return profiler_create(prefix ? prefix : "onnxruntime_profile_", &s->trace);
 }
 
 status session_create(const char *path, buffer *bytes, const ortc_session_options *options, ortc_session **out) {

@@ -56,6 +56,8 @@ status session_check_place(const ortc_session *s, const ortc_memory_info *info, 
 status session_check_pointer(const ortc_session *s, const ortc_memory_info *info, const void *data, size_t bytes, size_t alignment, const char *role,
                              const char *name) MUST_CHECK;
 status session_check_reach(const ortc_session *s, const ortc_value *value, const char *role, const char *name) MUST_CHECK;
+/* The same of what is bound, by a caller who may have called memory of a device the host's. */
+status session_check_bound(const ortc_session *s, const ortc_value *value, const char *role, const char *name) MUST_CHECK;
 /* Symbols mean one number in all inputs of a run. */
 status session_check_symbols(const ortc_session *s, const feed *feeds) MUST_CHECK;
 

@@ -27,7 +27,6 @@ from ortcore._process import (
 )
 from ortcore._stream import OrtSyncStream
 from ortcore._value import OrtValue, copy_tensors
-from ortcore.as_onnxruntime import install_as_onnxruntime
 from ortcore.binding import SessionIOBinding
 from ortcore.devices import (
     OrtEpDevice,
@@ -58,6 +57,7 @@ from ortcore.process import (
     get_all_providers,
     get_device,
     has_collective_ops,
+    install_as_onnxruntime,
     preload_dlls,
     print_debug_info,
     set_global_thread_pool_sizes,

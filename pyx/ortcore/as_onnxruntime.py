@@ -7,24 +7,11 @@ or, inside a program and before it imports onnxruntime:  import ortcore; ortcore
 """
 from __future__ import annotations
 
-import importlib
 import runpy
 import sys
 from pathlib import Path
 
-_MODULES = ("", ".capi", ".capi._pybind_state", ".capi.onnxruntime_pybind11_state", ".capi.onnxruntime_inference_collection")
-
-
-def install_as_onnxruntime() -> None:
-    """From here on `import onnxruntime`, and what programs import from onnxruntime.capi, gives ortcore.
-
-    Raises ImportError if the real onnxruntime was imported already: names taken from it would be mixed with ours.
-    """
-    present = sys.modules.get("onnxruntime")
-    if present is not None and present is not sys.modules["ortcore"]:
-        raise ImportError("onnxruntime is imported already; call install_as_onnxruntime() before the first import of it")
-    for name in _MODULES:
-        sys.modules["onnxruntime" + name] = importlib.import_module("ortcore" + name)
+from ortcore.process import install_as_onnxruntime
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """Functions about the whole process that need no more than Python."""
 from __future__ import annotations
 
+import importlib
 import os
 import platform
 import sys
@@ -10,6 +11,7 @@ from ortcore._process import get_available_providers, get_build_info, get_versio
 from ortcore.cuda import is_available, use_libraries
 
 _PROVIDERS = ("Tensorrt CUDA MIGraphX OpenVINO Dnnl VitisAI QNN Nnapi VSINPU Js CoreML Dml Rknpu WebNN WebGpu Xnnpack CANN Azure CPU").split()
+_MODULES = ("", ".capi", ".capi._pybind_state", ".capi.onnxruntime_pybind11_state", ".capi.onnxruntime_inference_collection")
 _pool_sizes_set = False
 
 
@@ -42,6 +44,18 @@ def preload_dlls(cuda: bool = True, cudnn: bool = True, msvc: bool = True, direc
     if directory and not os.path.isdir(directory):
         raise RuntimeError(f"preload_dlls: there is no directory '{directory}'")
     use_libraries([directory] if directory else None)
+
+
+def install_as_onnxruntime() -> None:
+    """From here on `import onnxruntime`, and what programs import from onnxruntime.capi, gives ortcore.
+
+    Raises ImportError if the real onnxruntime was imported already: names taken from it would be mixed with ours.
+    """
+    present = sys.modules.get("onnxruntime")
+    if present is not None and present is not sys.modules["ortcore"]:
+        raise ImportError("onnxruntime is imported already; call install_as_onnxruntime() before the first import of it")
+    for name in _MODULES:
+        sys.modules["onnxruntime" + name] = importlib.import_module("ortcore" + name)
 
 
 def print_debug_info() -> None:

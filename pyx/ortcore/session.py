@@ -1,6 +1,7 @@
 """InferenceSession: a model loaded to be run."""
 from __future__ import annotations
 
+import difflib
 import os
 import sys
 import traceback
@@ -24,7 +25,9 @@ from ortcore.options import RunOptions, SessionOptions
 from ortcore.vector import OrtValueVector
 
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
-Providers = Sequence[str | tuple[str, Mapping[str, Any]]]
+Providers = str | Sequence[str | tuple[str, Mapping[str, Any]]]
+# Keyword arguments of InferenceSession beyond its signature; onnxruntime's last one has no meaning here.
+KEYWORDS = ("disabled_optimizers", "enable_fallback", "external_data", "read_config_from_model")
 Callback = Callable[[list[Any], Any, str], None]
 
 _workers: ThreadPoolExecutor | None = None
@@ -53,7 +56,9 @@ def _string_options(options: Mapping[str, Any]) -> dict[str, str]:
 
 def parse_providers(providers: Iterable[Any] | None, provider_options: Sequence[Mapping[str, Any]] | None) -> dict[str, dict[str, str]]:
     """{name: options} in order of priority. Warns of what is not available and of duplicates, and leaves them out."""
-    given = [] if providers is None else list(providers)
+    if providers is not None and not isinstance(providers, Iterable):
+        raise TypeError(f"providers must be a list of names or of (name, options) tuples, not {type(providers).__name__}")
+    given = [] if providers is None else [providers] if isinstance(providers, str) else list(providers)
     if given and provider_options is not None:
         if not isinstance(provider_options, Sequence):
             raise ValueError("'provider_options' should be a sequence.")
@@ -69,7 +74,7 @@ def parse_providers(providers: Iterable[Any] | None, provider_options: Sequence[
         if isinstance(item, str):
             item = (item, {})
         if not (isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], Mapping)):
-            raise ValueError("'providers' values must be either strings or (string, dict) tuples.")
+            raise ValueError(f"'providers' values must be either strings or (string, dict) tuples; {item!r} is none of them.")
         name, options = item
         if name not in get_available_providers():
             warnings.warn(f"Specified provider '{name}' is not in available provider names. Available providers: '{', '.join(get_available_providers())}'",
@@ -81,13 +86,22 @@ def parse_providers(providers: Iterable[Any] | None, provider_options: Sequence[
     return parsed
 
 
+def _warn_of_unknown(kwargs: Iterable[str]) -> None:
+    """onnxruntime ignores them without a word, so that a typo is never found."""
+    for name in kwargs:
+        if name not in KEYWORDS:
+            near = difflib.get_close_matches(name, ["path_or_bytes", "sess_options", "providers", "provider_options", *KEYWORDS], 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(map(repr, KEYWORDS))}"
+            warnings.warn(f"InferenceSession has no argument {name!r}, which is ignored; {hint}", stacklevel=3)
+
+
 class InferenceSession(SessionBase):
     """A model loaded to be run.
 
     Args:
         path_or_bytes: the model's file, or the model itself as bytes (a bytearray or memoryview is copied).
         sess_options: a SessionOptions, which is copied.
-        providers: names, or (name, {option: value}), in order of priority. Unknown ones are warned of; the CPU's always comes last.
+        providers: names, or (name, {option: value}), in order of priority; or one name. Unknown ones are warned of; the CPU's always comes last.
         provider_options: options of `providers`, if those are names only.
         disabled_optimizers: names of rewrites to leave out.
         external_data: where external data of a model given as bytes is: a folder, or {file name: bytes-like object}, which is held.
@@ -109,6 +123,7 @@ class InferenceSession(SessionBase):
         if sess_options is not None and not isinstance(sess_options, SessionOptions):
             raise WrongClass(f"sess_options must be a SessionOptions, not {type(sess_options).__name__}")
         self._options = SessionOptions() if sess_options is None else sess_options._copy()
+        _warn_of_unknown(kwargs)
         self._apply(kwargs)
         self._enable_fallback = int(kwargs.get("enable_fallback", 1)) == 1
         self._metadata: dict[str, Any] = {}
@@ -161,7 +176,7 @@ class InferenceSession(SessionBase):
     def set_providers(self, providers: Providers | None = None, provider_options: Sequence[Mapping[str, Any]] | None = None) -> None:
         """Loads the model again with other providers. Bindings made before are of no use after; a failure leaves the session as it was."""
         chosen = self._chosen(providers, provider_options)
-        for item in providers or ():
+        for item in [providers] if isinstance(providers, str) else providers or ():
             name = item if isinstance(item, str) else item[0]
             if name not in chosen:
                 raise RuntimeError(f"Unknown Provider Type: {name}")

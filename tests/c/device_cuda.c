@@ -141,6 +141,10 @@ static void test_pointers(void) {
   CHECK_ERROR(v->check_memory(gpu, host_a, 4, 1), INVALID_ARGUMENT, "is memory of the host");
   CHECK_ERROR(v->check_memory(gpu, page_locked, 4, 1), INVALID_ARGUMENT, "page-locked memory of the host");
   CHECK_ERROR(v->check_memory(gpu, far, 4, 1), INVALID_ARGUMENT, "is memory of GPU 1");
+  CHECK_ERROR(v->check_host(gpu, far), INVALID_ARGUMENT, "is memory of GPU 1, which the host cannot use");
+  CHECK_ERROR(v->check_host(gpu, a), INVALID_ARGUMENT, "is memory of GPU 0, which the host cannot use");
+  CHECK_OK(v->check_host(gpu, host_a));
+  CHECK_OK(v->check_host(gpu, page_locked));
   give(gpu, a);
   CHECK_ERROR(v->check_memory(gpu, a, 4, 1), INVALID_ARGUMENT, "freed already");
   CHECK_ERROR(v->check_memory(gpu, (void *)(uintptr_t)16, 4, 1), INVALID_ARGUMENT, "no memory that CUDA knows");

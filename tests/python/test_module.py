@@ -153,9 +153,9 @@ def test_programs_for_onnxruntime(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     done = python("-m", "ortcore.as_onnxruntime", str(program), "one", "--two")
-    assert done.returncode == 0 and done.stdout == "__main__ ['one', '--two']\n", done.stderr
+    assert done.returncode == 0 and done.stdout == "__main__ ['one', '--two']\n" and not done.stderr, done.stderr
     done = python("-m", "ortcore.as_onnxruntime", "-m", "program", "one", cwd=tmp_path)
-    assert done.returncode == 0 and done.stdout == "__main__ ['one']\n", done.stderr
+    assert done.returncode == 0 and done.stdout == "__main__ ['one']\n" and not done.stderr, done.stderr
     assert python("-m", "ortcore.as_onnxruntime").returncode != 0
     done = python("-c", "import ortcore; ortcore.install_as_onnxruntime(); ortcore.install_as_onnxruntime(); import onnxruntime; print(onnxruntime is ortcore)")
     assert done.stdout == "True\n", done.stderr

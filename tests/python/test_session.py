@@ -1,6 +1,8 @@
 """Making sessions, and what they tell of the model and of themselves."""
 import json
 import pickle
+import re
+import time
 import warnings
 import weakref
 
@@ -61,8 +63,18 @@ def test_providers_are_normalised():
         assert ort.InferenceSession(model, providers=["FooExecutionProvider"]).get_providers() == [CPU]
     with pytest.warns(UserWarning, match="Duplicate provider"):
         ort.InferenceSession(model, providers=[CPU, CPU])
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="providers must be a list of names or of .name, options. tuples, not int"):
         ort.InferenceSession(model, providers=5)
+
+
+def test_one_provider_may_be_given_by_its_name():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        session = ort.InferenceSession(models.add(), providers=CPU)
+        assert session.get_providers() == [CPU]
+        session.set_providers(CPU)
+    with pytest.warns(UserWarning, match="Specified provider 'Foo'"):
+        ort.InferenceSession(models.add(), providers="Foo")
 
 
 @pytest.mark.parametrize("providers, options", [([CPU], [{}, {}]), ([CPU], {}), ([CPU], [5]), ([(CPU, {})], [{}])])
@@ -74,7 +86,7 @@ def test_bad_provider_options(providers, options):
 def test_fallback_prints_and_goes_on(capsys):
     session = ort.InferenceSession(models.add(), providers=[5])
     assert session.get_providers() == [CPU] and len(capsys.readouterr().out.splitlines()) == 4
-    with pytest.raises(ValueError, match="strings or"):
+    with pytest.raises(ValueError, match="strings or .*; 5 is none of them"):
         ort.InferenceSession(models.add(), providers=[5], enable_fallback=0)
 
 
@@ -123,7 +135,14 @@ def test_load_can_be_cancelled():
 
 
 def test_disabled_optimizers_and_unknown_arguments(cpu_session):
-    cpu_session(models.add(), disabled_optimizers=["ConstantFolding"], something_else=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cpu_session(models.add(), disabled_optimizers=["ConstantFolding"], read_config_from_model=1, enable_fallback=0)
+    with pytest.warns(UserWarning, match="no argument 'something_else', which is ignored; there are 'disabled_optimizers', "):
+        cpu_session(models.add(), something_else=1)
+    with pytest.warns(UserWarning, match="no argument 'session_options', which is ignored; did you mean 'sess_options'?") as caught:
+        cpu_session(models.add(), session_options=ort.SessionOptions())
+    assert len(caught) == 1
     cpu_session(models.add(), disabled_optimizers={"ConstantFolding"})
     with pytest.raises(TypeError):
         cpu_session(models.add(), disabled_optimizers=5)
@@ -220,6 +239,22 @@ def test_profiling(tmp_path):
         assert {event["cat"] for event in json.load(file)} >= {"Node", "Session"}
     session = ort.InferenceSession(models.add())
     assert session.end_profiling() == "" and session.get_profiling_start_time_ns() == 0
+
+
+def test_names_of_traces(tmp_path, monkeypatch):
+    """The default is onnxruntime's, for programs that look for the file. Sessions do not write over each other's."""
+    monkeypatch.chdir(tmp_path)
+    options = ort.SessionOptions()
+    options.enable_profiling = True
+    paths = []
+    for _ in range(2):
+        paths.append(ort.InferenceSession(models.add(), options).end_profiling())
+        time.sleep(0.002)
+    assert len(set(paths)) == 2 and all(re.fullmatch(options.profile_file_prefix + r"_\d{4}(-\d\d){2}_(\d\d-){2}\d\d_\d{3}\.json", path) for path in paths)
+    assert sorted(paths) == sorted(p.name for p in tmp_path.iterdir())
+    options.profile_file_prefix = "x" * 5000
+    with pytest.raises(ValueError, match="profile_file_prefix has 5000 bytes; a trace's path may have"):
+        ort.InferenceSession(models.add(), options)
 
 
 def test_stats_and_trim():

@@ -94,7 +94,8 @@ static ortc_allocator *device_host_allocator(const device *d) { return gpu_of(d)
 
 const device_vtable cuda_device_vtable = {
   .serves = device_serves, .allocator = device_allocator, .host_allocator = device_host_allocator, .external_allocator = gpu_external_allocator,
-  .enter = device_enter, .leave = device_leave, .check_memory = gpu_check_memory, .stream_create = gpu_stream_create, .stream_wrap = gpu_stream_wrap,
+  .enter = device_enter, .leave = device_leave, .check_memory = gpu_check_memory, .check_host = gpu_check_host,
+  .stream_create = gpu_stream_create, .stream_wrap = gpu_stream_wrap,
   .stream_handle = gpu_stream_handle, .stream_release = gpu_stream_release, .stream_synchronise = gpu_stream_synchronise,
   .event_create = gpu_event_create, .event_wrap = gpu_event_wrap, .event_release = gpu_event_release, .event_record = gpu_event_record, .event_synchronise = gpu_event_synchronise,
   .stream_wait = gpu_stream_wait, .copy = gpu_copy, .capture_begin = gpu_capture_begin, .capture_end = gpu_capture_end,

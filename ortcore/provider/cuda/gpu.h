@@ -58,6 +58,7 @@ ortc_allocator *gpu_memory_create(const gpu *g);            /* NULL without memo
 ortc_allocator *gpu_pinned_create(const gpu *g);
 status gpu_external_allocator(const device *d, const external_memory *functions, ortc_allocator **out);
 status gpu_check_memory(const device *d, const void *data, size_t bytes, size_t alignment);
+status gpu_check_host(const device *d, const void *data);
 status gpu_copy(const device *d, stream *s, memory_place to, memory_place from, size_t bytes);
 
 /* ---- streams.c ---- */

@@ -70,3 +70,16 @@ status gpu_check_memory(const device *d, const void *data, size_t bytes, size_t 
   gpu_leave(token);
   return s;
 }
+
+status gpu_check_host(const device *d, const void *data) {
+  const gpu *g = gpu_of(d);
+  struct cudaPointerAttributes is;
+  intptr_t token;
+  TRY(gpu_enter(g, &token));
+  cudaError_t error = cudaPointerGetAttributes(&is, data);
+  if (error) (void)cudaGetLastError();                     /* older drivers say so of the host's memory */
+  gpu_leave(token);
+  if (error || is.type != cudaMemoryTypeDevice) return OK;
+  return ERROR(INVALID_ARGUMENT, "%p is memory of GPU %d, which the host cannot use: bind it with device_type 'cuda' and device_id %d, or copy it to the host first",
+               data, is.device, is.device);
+}

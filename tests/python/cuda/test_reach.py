@@ -97,3 +97,18 @@ def test_items_of_sequences_lie_on_the_host(provider):
 def test_weights_are_given_in_host_memory():
     with pytest.raises(RuntimeError, match="the value for initializer 'w' lies on cuda:0; weights are read on the host"):
         ort.SessionOptions().add_initializer("w", on_gpu())
+
+
+CALLED_CPU = {
+    "bind_input": lambda b, gpu: b.bind_input("a", "cpu", 0, np.float32, [3, 2], gpu.data_ptr()),
+    "bind_output": lambda b, gpu: b.bind_output("c", "cpu", 0, np.float32, [3, 2], gpu.data_ptr()),
+    "capacity": lambda b, gpu: b.bind_output("c", "cpu", 0, buffer_ptr=gpu.data_ptr(), capacity=24),
+}
+
+
+@pytest.mark.parametrize("provider", ["CPUExecutionProvider", "CUDAExecutionProvider"])
+@pytest.mark.parametrize("way", CALLED_CPU)
+def test_memory_of_a_gpu_that_is_called_the_hosts(provider, way):
+    binding, gpu = ort.InferenceSession(models.add(), providers=[provider]).io_binding(), on_gpu()
+    with pytest.raises(RuntimeError, match="(input 'a'|output 'c'): .* is memory of GPU 0, which the host cannot use: bind it with device_type 'cuda'"):
+        CALLED_CPU[way](binding, gpu)
