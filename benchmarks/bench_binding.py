@@ -2,7 +2,8 @@
 
     python benchmarks/bench_binding.py [--rounds 15]
 
-Two models: Identity on four floats, which computes nothing, and a perceptron of two layers. Engines take turns within a round; times are
+Two models: Identity on four floats, which computes nothing, and a perceptron of two layers; and bound runs of many Identities, the shape of a KV
+cache: what checks that no two buffers clash must not grow with the square of their number. Engines take turns within a round; times are
 medians over the rounds, the ratio the median of the rounds' ratios. "C loop" is the same bound run without Python, by binding_loop.c, compiled
 here; onnxruntime has no headers in its package, so it stands alone.
 """
@@ -41,11 +42,33 @@ def perceptron(hidden=16):
     return model(nodes, [numpy_helper.from_array(w, f"w{i}") for i, w in enumerate(weights)])
 
 
-def calls(module, data):
-    """{what: a function without arguments} on one session, everything it needs made beforehand."""
+def many(count):
+    names = [(f"x{i}", f"y{i}") for i in range(count)]
+    inputs, outputs = ([helper.make_tensor_value_info(pair[side], TensorProto.FLOAT, SHAPE) for pair in names] for side in (0, 1))
+    graph = helper.make_graph([helper.make_node("Identity", [x], [y]) for x, y in names], "many", inputs, outputs)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString()
+
+
+def make_session(module, data):
     options = module.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = 1, 4
-    session = module.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+    return module.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+
+
+def bound_run(module, data):
+    """{what: a run with every input and output bound to an array of its own}"""
+    session = make_session(module, data)
+    binding, buffers = session.io_binding(), []
+    for x, y in zip(session.get_inputs(), session.get_outputs(), strict=True):
+        buffers += [np.ones(SHAPE, np.float32), np.empty(SHAPE, np.float32)]
+        binding.bind_cpu_input(x.name, buffers[-2])
+        binding.bind_output(y.name, "cpu", 0, np.float32, SHAPE, buffers[-1].ctypes.data)
+    return {"run_with_iobinding": lambda buffers=buffers: session.run_with_iobinding(binding)}
+
+
+def calls(module, data):
+    """{what: a function without arguments} on one session, everything it needs made beforehand."""
+    session = make_session(module, data)
     x, y = np.ones(SHAPE, np.float32), np.empty(SHAPE, np.float32)
     value, feeds = module.OrtValue.ortvalue_from_numpy(x), {"x": x}
     bound = session.io_binding()
@@ -67,7 +90,7 @@ def calls(module, data):
     }
 
 
-def measure(engines, data, rounds, number=2000):
+def measure(engines, calls, data, rounds, number=2000):
     """{what: {engine: [ns of each round]}}"""
     made = {e: calls(importlib.import_module(e), data) for e in engines}
     times = {what: {e: [] for e in engines} for what in made[engines[0]]}
@@ -97,6 +120,12 @@ def measure_c(program, data, rounds, number=200_000):
     return [float(line) for line in answer.split()]
 
 
+def print_times(title, engines, times):
+    for what, by_engine in times.items():
+        ratio = statistics.median(a / b for a, b in zip(by_engine[engines[0]], by_engine[engines[-1]], strict=True))
+        print(f"| {title}: {what} | " + " | ".join(f"{statistics.median(by_engine[e]):,.0f}" for e in engines) + f" | {ratio:.2f} |", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=15)
@@ -106,11 +135,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         program = c_loop(folder)
         for title, data in (("Identity", identity()), ("perceptron", perceptron())):
-            for what, times in measure(engines, data, rounds).items():
-                ratio = statistics.median(a / b for a, b in zip(times[engines[0]], times[engines[-1]], strict=True))
-                print(f"| {title}: {what} | " + " | ".join(f"{statistics.median(times[e]):,.0f}" for e in engines) + f" | {ratio:.2f} |", flush=True)
+            print_times(title, engines, measure(engines, calls, data, rounds))
             if program:
                 print(f"| {title}: C loop | {statistics.median(measure_c(program, data, rounds)):,.0f} |" + " - |" * len(engines), flush=True)
+        for count in (16, 64, 256):
+            print_times(f"{count} inputs, {count} outputs", engines, measure(engines, bound_run, many(count), rounds, number=200))
 
 
 if __name__ == "__main__":

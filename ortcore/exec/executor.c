@@ -57,12 +57,10 @@ static status check_targets(const frame *f, const target *targets) {
 
 /* The target that output o's slot is written into: the first that wants it, if o is the slot's first mention in the outputs; else NULL. */
 static target *slot_target(const frame *f, target *targets, int32_t o) {
-  const graph *g = f->owner->graph;
-  for (int32_t i = 0; i < o; ++i)
-    if (g->outputs[i] == g->outputs[o]) return NULL;
-  for (int32_t i = o; i < g->output_count; ++i)
-    if (g->outputs[i] == g->outputs[o] && targets[i].kind != TARGET_NONE) return &targets[i];
-  return &targets[o];
+  int32_t v = f->owner->graph->outputs[o];
+  if (f->owner->first_output[v] != o) return NULL;
+  target *wanted = target_of(f, targets, v);
+  return wanted ? wanted : &targets[o];
 }
 
 /* Memory of the outputs whose shape is known. One that nobody wants still needs a place. */
@@ -79,7 +77,7 @@ static status place_outputs(frame *f, target *targets) {
     TRY(target_resolve(direct ? t : &engine, f->env, &f->slots[v].view, &memory));
     t->placed = direct;
     frame_set(f, v, memory, NULL);
-    if (direct && t->kind == TARGET_CALLBACK) TRY(overlap_check_target(f, f->feed_count, f->feeds, targets, (int32_t)(t - targets)));
+    if (direct && t->kind == TARGET_CALLBACK) TRY(overlap_check_target(f, f->feeds, targets, (int32_t)(t - targets)));
   }
   return OK;
 }
@@ -332,7 +330,7 @@ static void drop_results(const frame *f, target *targets) {
 
 static status run(frame *f, run_env *env, int32_t feed_count, feed *feeds, target *targets) {
   TRY(check_targets(f, targets));
-  TRY(overlap_check(f, feed_count, feeds, targets));
+  TRY(overlap_check(f, feeds, targets));
   TRY(set_feeds(f, feed_count, feeds));
   TRY(place_outputs(f, targets));
   apply_patches(f);

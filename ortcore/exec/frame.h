@@ -102,6 +102,7 @@ struct frame {
   int32_t feed_count;
   buffer *scratch[16];                                      /* of the step in progress */
   int32_t scratch_count;
+  struct claim *claims;                                     /* of this run's memory, in the order of addresses that the latest run had (exec/overlap.c) */
   frame **children;                                         /* idle frames of subplans, one a subplan */
   int32_t child_count;
   frame *next;                                              /* in a pool */

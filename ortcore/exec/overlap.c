@@ -1,5 +1,9 @@
-/* Bound buffers may share memory only where the run never reads what it has overwritten. */
+/* Bound buffers may share memory only where the run never reads what it has overwritten.
+ *
+ * Each input and output claims a range of addresses. The claims are sorted, so that one pass meets every pair that overlaps and no other; a frame
+ * keeps their order for its next run, whose addresses are mostly the same. */
 #include <ortcore/exec/executor.h>
+#include <stdlib.h>
 
 typedef struct range { const char *begin, *end; } range;
 
@@ -39,31 +43,104 @@ static bool is_safe(const frame *f, int32_t in_slot, int32_t out_slot, const ten
   return write > read || (write == read && is_in_place(f, in_slot, out_slot, in, out));
 }
 
-/* The caller's memory is known before the run, or (an allocator's) as soon as its shape is. */
+/* Memory that is known before the run: the caller's, an allocator's as soon as it was asked, and the engine's own of an earlier run. */
 static bool has_memory(const target *t) {
-  return t->kind == TARGET_BUFFER || t->kind == TARGET_CAPACITY || (t->kind == TARGET_CALLBACK && t->view.data);
+  return t->kind == TARGET_BUFFER || t->kind == TARGET_CAPACITY || (t->kind == TARGET_CALLBACK && t->view.data) || (t->kind == TARGET_ENGINE && t->memory);
 }
 
-status overlap_check_target(const frame *f, int32_t feed_count, const feed *feeds, const target *targets, int32_t o) {
+/* An engine's output whose earlier memory somebody else has by now gets new memory. */
+static bool gives_way(target *t) {
+  if (t->kind != TARGET_ENGINE) return false;
+  t->memory = NULL;
+  return true;
+}
+
+static status judge_input(const frame *f, const feed *feeds, target *t, int32_t i, int32_t o) {
   const graph *g = f->owner->graph;
-  const target *t = &targets[o];
-  if (!has_memory(t)) return OK;
+  if (gives_way(t) || (feeds[i].view && is_safe(f, g->inputs[i], g->outputs[o], feeds[i].view, &t->view))) return OK;
+  return ERROR(INVALID_ARGUMENT, "output '%s' is bound to memory that overlaps input '%s', which would be read after it was overwritten; "
+               "bind them to separate buffers", t->name, g->values[g->inputs[i]].name);
+}
+
+static status judge_outputs(target *a, target *b) {
+  if (gives_way(a) || gives_way(b)) return OK;
+  return ERROR(INVALID_ARGUMENT, "outputs '%s' and '%s' are bound to overlapping memory; bind each to a buffer of its own", a->name, b->name);
+}
+
+status overlap_check_target(const frame *f, const feed *feeds, target *targets, int32_t o) {
+  const graph *g = f->owner->graph;
+  target *t = &targets[o];
   range out = target_range(t);
-  if (out.begin == out.end) return OK;
-  for (int32_t i = 0; i < feed_count && i < g->input_count; ++i) {
+  if (!has_memory(t) || out.begin == out.end) return OK;
+  for (int32_t i = 0; i < g->input_count; ++i) {
     const tensor *in = feeds[i].view;
-    bool clash = in ? overlaps(out, range_of(in, tensor_bytes(in))) && !is_safe(f, g->inputs[i], g->outputs[o], in, &t->view) : ort_value_lies_in(feeds[i].object, out.begin, out.end);
-    if (clash)
-      return ERROR(INVALID_ARGUMENT, "output '%s' is bound to memory that overlaps input '%s', which would be read after it was overwritten; "
-                   "bind them to separate buffers", t->name, g->values[g->inputs[i]].name);
+    if (in ? overlaps(out, range_of(in, tensor_bytes(in))) : ort_value_lies_in(feeds[i].object, out.begin, out.end)) TRY(judge_input(f, feeds, t, i, o));
   }
   for (int32_t other = 0; other < g->output_count; ++other)
-    if (other != o && has_memory(&targets[other]) && overlaps(out, target_range(&targets[other])))
-      return ERROR(INVALID_ARGUMENT, "outputs '%s' and '%s' are bound to overlapping memory; bind each to a buffer of its own", targets[other].name, t->name);
+    if (other != o && has_memory(&targets[other]) && overlaps(out, target_range(&targets[other]))) TRY(judge_outputs(&targets[other], t));
   return OK;
 }
 
-status overlap_check(const frame *f, int32_t feed_count, const feed *feeds, const target *targets) {
-  for (int32_t o = 0; o < f->owner->graph->output_count; ++o) TRY(overlap_check_target(f, feed_count, feeds, targets, o));
+/* ---- All of a run's memory at once -------------------------------------------------------------------------------------------------- */
+
+/* Of graph input `index`, or of graph output ~index. Nothing is claimed by an empty range. */
+struct claim { range at; int32_t index; };
+typedef struct claim claim;
+
+static range claimed_by(const feed *feeds, const target *targets, int32_t index) {
+  if (index < 0) return has_memory(&targets[~index]) ? target_range(&targets[~index]) : (range){0};
+  const tensor *in = feeds[index].view;
+  return in ? range_of(in, tensor_bytes(in)) : (range){0};
+}
+
+static int compare_claims(const void *a, const void *b) {
+  uintptr_t at = (uintptr_t)((const claim *)a)->at.begin, other = (uintptr_t)((const claim *)b)->at.begin;
+  return (at > other) - (at < other);
+}
+
+/* In the order of their addresses. */
+static status collect_claims(frame *f, const feed *feeds, const target *targets, int32_t count) {
+  int32_t inputs = f->owner->graph->input_count;
+  if (!f->claims) {
+    f->claims = ZONE_ARRAY(f->memory, count, claim);
+    if (!f->claims) return status_out_of_memory();
+    for (int32_t k = 0; k < count; ++k) f->claims[k].index = k < inputs ? k : ~(k - inputs);
+  }
+  bool sorted = true;
+  for (int32_t k = 0; k < count; ++k) {
+    f->claims[k].at = claimed_by(feeds, targets, f->claims[k].index);
+    sorted &= !k || f->claims[k - 1].at.begin <= f->claims[k].at.begin;
+  }
+  if (!sorted) qsort(f->claims, (size_t)count, sizeof *f->claims, compare_claims);
+  return OK;
+}
+
+static status judge(const frame *f, const feed *feeds, target *targets, int32_t a, int32_t b) {
+  if (a >= 0 && b >= 0) return OK;                         /* both are only read */
+  if (a < 0 && b < 0) return judge_outputs(&targets[~a], &targets[~b]);
+  int32_t in = a >= 0 ? a : b, out = a >= 0 ? ~b : ~a;
+  return judge_input(f, feeds, &targets[out], in, out);
+}
+
+/* Sequences, maps and sparse tensors: every tensor inside. */
+static status check_object(const frame *f, const feed *feeds, target *targets, int32_t i) {
+  for (int32_t o = 0; o < f->owner->graph->output_count; ++o) {
+    range out = has_memory(&targets[o]) ? target_range(&targets[o]) : (range){0};
+    if (ort_value_lies_in(feeds[i].object, out.begin, out.end)) TRY(judge_input(f, feeds, &targets[o], i, o));
+  }
+  return OK;
+}
+
+status overlap_check(frame *f, const feed *feeds, target *targets) {
+  const graph *g = f->owner->graph;
+  int32_t count = g->input_count + g->output_count, with_memory = 0;
+  for (int32_t o = 0; o < g->output_count; ++o) with_memory += has_memory(&targets[o]);
+  if (!with_memory) return OK;
+  TRY(collect_claims(f, feeds, targets, count));
+  for (int32_t a = 0; a < count; ++a)
+    for (int32_t b = a + 1; b < count && f->claims[b].at.begin < f->claims[a].at.end; ++b)
+      if (f->claims[b].at.begin != f->claims[b].at.end) TRY(judge(f, feeds, targets, f->claims[a].index, f->claims[b].index));
+  for (int32_t i = 0; i < g->input_count; ++i)
+    if (feeds[i].object) TRY(check_object(f, feeds, targets, i));
   return OK;
 }

@@ -7,15 +7,6 @@ static int32_t out_slot(const kernel_ctx *k, int32_t i) {
   return i < k->out_count ? ((const exec_step *)k)->source->out[i] : NO_VALUE;
 }
 
-/* The target of slot v, if v is an output of the graph that somebody asked for. */
-static target *target_of(const frame *f, int32_t v) {
-  const graph *g = f->owner->graph;
-  if (f->owner->last_use[v] != PLAN_END) return NULL;
-  for (int32_t o = 0; o < g->output_count; ++o)
-    if (g->outputs[o] == v && f->targets[o].kind != TARGET_NONE) return &f->targets[o];
-  return NULL;
-}
-
 static status check_planned(const kernel_ctx *k, int32_t i, const tensor *planned, int rank, const int64_t *dims) {
   if (dims_equal(planned->rank, planned->dims, rank, dims)) return OK;
   char expected[DIMS_TEXT], got[DIMS_TEXT];
@@ -38,13 +29,13 @@ static status service_output(kernel_ctx *k, int32_t i, int rank, const int64_t *
   layout order = planned->view.order;
   TRY(tensor_init(&s->view, planned->view.type, rank, dims));
   s->view.order = order;
-  target engine = target_engine(f, v), *t = target_of(f, v);
+  target engine = target_engine(f, v), *t = target_of(f, f->targets, v);
   if (t && !target_is_direct(f, t, v)) t = NULL;            /* made here, and copied there when the run ends */
   buffer *memory;
   TRY(target_resolve(t ? t : &engine, f->env, &s->view, &memory));
   if (t) t->placed = true;
   frame_set(f, v, memory, NULL);
-  if (t && t->kind == TARGET_CALLBACK) TRY(overlap_check_target(f, f->feed_count, f->feeds, f->targets, (int32_t)(t - f->targets)));
+  if (t && t->kind == TARGET_CALLBACK) TRY(overlap_check_target(f, f->feeds, f->targets, (int32_t)(t - f->targets)));
   *out = &s->view;
   return OK;
 }
@@ -100,7 +91,7 @@ static ortc_value *service_take_value(kernel_ctx *k, int32_t i) {
 
 static status set_tensor(kernel_ctx *k, int32_t i, int32_t v, const ortc_value *value) {
   frame *f = ((exec_step *)k)->owner;
-  if (f->shapes->slots[v].where == STORAGE_DYNAMIC && !target_of(f, v)) {
+  if (f->shapes->slots[v].where == STORAGE_DYNAMIC && !target_of(f, f->targets, v)) {
     f->slots[v].view = value->view;
     frame_set(f, v, buffer_retain(value->memory), NULL);
     return OK;
@@ -148,7 +139,7 @@ static status service_out_like(kernel_ctx *k, int32_t i, int32_t input, int rank
   int32_t source = e->source->in[input];
   buffer *memory = f->slots[source].memory;
   /* Block memory is used again as soon as the plan thinks its value is dead, so a view that the plan does not know of has to be a copy. */
-  bool may_share = !target_of(f, v) && (memory || f->shapes->slots[source].where != STORAGE_BLOCK);
+  bool may_share = !target_of(f, f->targets, v) && (memory || f->shapes->slots[source].where != STORAGE_BLOCK);
   if (may_share) {
     void *data = from->data;
     dtype type = from->type;

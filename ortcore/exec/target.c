@@ -52,6 +52,12 @@ bool target_is_direct(const frame *f, const target *t, int32_t v) {
   return !f->owner->device || (plan_on_device(f->owner, v) ? side_is_device(f->env, t->info) : !t->info || memory_info_is_host(t->info));
 }
 
+target *target_of(const frame *f, target *targets, int32_t v) {
+  for (int32_t o = f->owner->first_output[v]; o >= 0; o = f->owner->next_output[o])
+    if (targets[o].kind != TARGET_NONE) return &targets[o];
+  return NULL;
+}
+
 target target_engine(const frame *f, int32_t v) {
   return (target){.kind = TARGET_ENGINE, .info = plan_on_device(f->owner, v) ? &f->env->device_allocator->info : NULL};
 }

@@ -76,6 +76,20 @@ static status find_lifetimes(plan *p) {
   return OK;
 }
 
+/* Which slots the graph's outputs are: one slot may be several. */
+static status index_outputs(plan *p) {
+  const graph *g = p->graph;
+  p->first_output = ZONE_ARRAY(p->memory, p->slot_count + 1, int32_t);
+  p->next_output = ZONE_ARRAY(p->memory, g->output_count + 1, int32_t);
+  if (!p->first_output || !p->next_output) return status_out_of_memory();
+  memset(p->first_output, 0xff, (size_t)p->slot_count * sizeof *p->first_output);
+  for (int32_t o = g->output_count - 1; o >= 0; --o) {
+    p->next_output[o] = p->first_output[g->outputs[o]];
+    p->first_output[g->outputs[o]] = o;
+  }
+  return OK;
+}
+
 /* Nodes that contribute to no output are not planned, whatever the optimisation level. Returns a flag a node, or NULL without memory. */
 static bool *find_live_nodes(const graph *g) {
   bool *live = mem_calloc((size_t)g->node_count + 1, sizeof *live), *wanted = mem_calloc((size_t)g->value_count + 1, sizeof *wanted);
@@ -162,6 +176,7 @@ status plan_create(const graph *g, const plan_env *env, plan **out) {
   p->steps = ZONE_ARRAY(memory, g->node_count + 1, step);
   status s = p->steps ? build_steps(p) : status_out_of_memory();
   if (!s) s = find_lifetimes(p);
+  if (!s) s = index_outputs(p);
   if (!s && p->device) s = upload_constants(p);
   if (s) {
     plan_release(p);

@@ -47,6 +47,8 @@ struct plan {
   int32_t slot_count, step_count;
   step *steps;
   int32_t *last_use;                                        /* by slot: step that reads it last; PLAN_END for graph outputs; -1 if unread */
+  int32_t *first_output;                                    /* by slot: the first graph output that it is, or -1 */
+  int32_t *next_output;                                     /* by graph output: the next one that is the same slot, or -1 */
   pthread_mutex_t lock;                                     /* of the cache below */
   shape_plan *cache[8];                                     /* most recently used first */
   shape_plan *generic;                                      /* nothing known of any dim; made on demand */

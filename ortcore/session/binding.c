@@ -144,23 +144,9 @@ void binding_clear_outputs(ortc_binding *b) {
 
 /* ---- Running -------------------------------------------------------------------------------------------------------------------- */
 
-/* Memory of an earlier result has become an input, or another output's, by whatever view of it. */
-static bool is_taken(const ortc_binding *b, const bound_output *own) {
-  const char *begin = own->value->view.data, *end = begin + tensor_bytes(&own->value->view);
-  for (int32_t i = 0; i < b->session->feed_count; ++i)
-    if (ort_value_lies_in(b->inputs[i], begin, end)) return true;
-  for (int32_t o = 0; o < b->session->target_count; ++o) {
-    const bound_output *other = &b->outputs[o];
-    if (other == own) continue;
-    if (other->kind == TARGET_CAPACITY && (const char *)other->data < end && begin < (const char *)other->data + other->capacity) return true;
-    if ((other->kind == TARGET_BUFFER || other->kind == TARGET_ENGINE) && ort_value_lies_in(other->value, begin, end)) return true;
-  }
-  return false;
-}
-
 /* An output that the engine allocates goes where its latest result lies, so that the address holds still; unless that result has become an
- * input, or its shape is another now (the executor finds out). */
-static void set_target(const ortc_binding *b, const bound_output *o, const session_io *io, target *t) {
+ * input or another output's memory, or its shape is another now (the executor finds out). */
+static void set_target(const bound_output *o, const session_io *io, target *t) {
   *t = (target){.kind = o->kind, .name = io->info.name, .info = &o->info};
   switch (o->kind) {
     case TARGET_BUFFER: *t = target_of_value(io->info.name, o->value); break;
@@ -175,7 +161,7 @@ static void set_target(const ortc_binding *b, const bound_output *o, const sessi
       t->user = o->user;
       break;
     case TARGET_ENGINE:
-      if (o->value && o->value->kind == ORTC_VALUE_TENSOR && o->value->memory && !is_taken(b, o)) {
+      if (o->value && o->value->kind == ORTC_VALUE_TENSOR && o->value->memory) {
         t->view = o->value->view;
         t->memory = o->value->memory;
       }
@@ -209,7 +195,7 @@ static status run_bound(ortc_binding *b, const ortc_run_options *options) {
   ortc_session *s = b->session;
   if (!b->order_count) return ERROR(INVALID_ARGUMENT, "At least one output should be requested: bind the outputs you want before the run");
   for (int32_t i = 0; i < s->feed_count; ++i) b->feeds[i] = b->inputs[i] ? feed_of_value(b->inputs[i]) : (feed){0};
-  for (int32_t o = 0; o < s->target_count; ++o) set_target(b, &b->outputs[o], &s->io[ORTC_IO_OUTPUT].items[o], &b->targets[o]);
+  for (int32_t o = 0; o < s->target_count; ++o) set_target(&b->outputs[o], &s->io[ORTC_IO_OUTPUT].items[o], &b->targets[o]);
   status result = session_run(s, options, b->feeds, b->targets, b->copied, b->on, b->on ? &b->graphs : NULL);
   if (!result) b->copied = 0;
   for (int32_t o = 0; o < s->target_count; ++o) {

@@ -60,6 +60,37 @@ static status list_add(ortc_session *s, io_list *list, const value *v, const cha
   return OK;
 }
 
+/* Exporters use one placeholder ("?", "") for dims that have nothing to do with each other: only what looks like a name is one. */
+static bool is_name(const char *symbol) {
+  return symbol && (isalpha((unsigned char)*symbol) || *symbol == '_');
+}
+
+static int compare_symbols(const void *a, const void *b) {
+  const symbol_dim *x = a, *y = b;
+  if (x->symbol != y->symbol) return x->symbol < y->symbol ? -1 : 1;
+  return x->input != y->input ? (x->input > y->input) - (x->input < y->input) : (x->at > y->at) - (x->at < y->at);
+}
+
+static status find_symbols(ortc_session *s) {
+  int32_t count = 0, kept = 0;
+  for (int32_t i = 0; i < s->feed_count; ++i) count += s->feed_io[i]->declared.rank > 0 ? s->feed_io[i]->declared.rank : 0;
+  symbol_dim *all = s->symbols = ZONE_ARRAY(s->model->memory, count + 1, symbol_dim);
+  if (!all) return status_out_of_memory();
+  count = 0;
+  for (int32_t i = 0; i < s->feed_count; ++i) {
+    const fact *declared = &s->feed_io[i]->declared;
+    for (int d = 0; d < declared->rank; ++d)
+      if (declared->dims[d] <= -2 && is_name(model_symbol_name(s->model, declared->dims[d]))) all[count++] = (symbol_dim){declared->dims[d], i, d};
+  }
+  qsort(all, (size_t)count, sizeof *all, compare_symbols);
+  for (int32_t k = 0; k < count; ++k) {
+    bool before = k && all[k - 1].symbol == all[k].symbol, after = k + 1 < count && all[k + 1].symbol == all[k].symbol;
+    if (before || after) all[kept++] = all[k];
+  }
+  s->symbol_count = kept;
+  return OK;
+}
+
 status session_io_init(ortc_session *s) {
   const graph *g = s->model->main;
   s->feed_count = g->input_count;
@@ -77,7 +108,7 @@ status session_io_init(ortc_session *s) {
     list->items[list->count - 1].default_value = v->is_initializer ? v->default_value : NULL;
   }
   for (int32_t o = 0; o < g->output_count; ++o) TRY(list_add(s, &s->io[ORTC_IO_OUTPUT], &g->values[g->outputs[o]], s->output_names[o], o));
-  return OK;
+  return find_symbols(s);
 }
 
 void session_io_deinit(ortc_session *s) {
@@ -182,27 +213,20 @@ status session_check_input(const session_io *io, const ortc_value *v) {
   return wrong_kind(io, v);
 }
 
-/* Exporters use one placeholder ("?", "") for dims that have nothing to do with each other: only what looks like a name is one. */
-static bool is_name(const char *symbol) {
-  return symbol && (isalpha((unsigned char)*symbol) || *symbol == '_');
-}
-
 status session_check_symbols(const ortc_session *s, const feed *feeds) {
-  for (int32_t i = 0; i < s->feed_count; ++i) {
-    const fact *a = &s->feed_io[i]->declared;
-    if (!feeds[i].view) continue;
-    for (int d = 0; d < a->rank; ++d) {
-      if (a->dims[d] > -2 || !is_name(model_symbol_name(s->model, a->dims[d]))) continue;
-      for (int32_t j = 0; j <= i; ++j) {
-        const fact *b = &s->feed_io[j]->declared;
-        for (int e = 0; feeds[j].view && e < (j == i ? d : b->rank); ++e) {
-          if (b->dims[e] != a->dims[d] || feeds[j].view->dims[e] == feeds[i].view->dims[d]) continue;
-          return ERROR(INVALID_ARGUMENT, "the model calls dim %d of input '%s' and dim %d of input '%s' both '%s', but they are %lld and %lld; they must be equal", e,
-                       s->feed_io[j]->info.name, d, s->feed_io[i]->info.name, model_symbol_name(s->model, a->dims[d]), (long long)feeds[j].view->dims[e],
-                       (long long)feeds[i].view->dims[d]);
-        }
-      }
+  const symbol_dim *first = NULL;
+  for (const symbol_dim *k = s->symbols, *end = k + s->symbol_count; k < end; ++k) {
+    const tensor *view = feeds[k->input].view;
+    if (!view) continue;
+    if (!first || first->symbol != k->symbol) {
+      first = k;
+      continue;
     }
+    int64_t expected = feeds[first->input].view->dims[first->at], given = view->dims[k->at];
+    if (given == expected) continue;
+    return ERROR(INVALID_ARGUMENT, "the model calls dim %d of input '%s' and dim %d of input '%s' both '%s', but they are %lld and %lld; they must be equal",
+                 first->at, s->feed_io[first->input]->info.name, k->at, s->feed_io[k->input]->info.name, model_symbol_name(s->model, k->symbol),
+                 (long long)expected, (long long)given);
   }
   return OK;
 }

@@ -18,6 +18,9 @@ typedef struct session_io {
 
 typedef struct io_list { size_t count; session_io *items; strmap by_name; } io_list;
 
+/* A dim of an input that the model calls by a name, which must be one number in all inputs of a run. */
+typedef struct symbol_dim { dim symbol; int32_t input; int at; } symbol_dim;
+
 struct ortc_session {
   _Atomic int64_t references;
   ortc_session_options *options;
@@ -29,6 +32,8 @@ struct ortc_session {
   io_list io[3];                                            /* by ortc_io */
   int32_t feed_count, target_count;                         /* inputs and outputs of the main graph */
   const session_io **feed_io;                               /* the io of each graph input */
+  int32_t symbol_count;
+  symbol_dim *symbols;                                      /* of names that occur twice or more, those of one name in a row */
   const char **output_names;                                /* as the model file says: passes may have replaced the values */
   ortc_model_metadata metadata;
   frame_pool frames;

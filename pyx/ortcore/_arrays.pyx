@@ -61,7 +61,7 @@ cdef size_t count_bytes(int element_type, int rank, const int64_t *dims) noexcep
 
 
 cdef int element_type_of(object spec) except -1:
-    if type(spec) not in (type, int, str):
+    if type(spec) not in (type, int, str) and not isinstance(spec, np.dtype):
         return element_type(spec)
     known = element_types.get(spec)
     if known is None:

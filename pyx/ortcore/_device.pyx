@@ -15,7 +15,7 @@ cdef dict DEVICES = {"cpu": (0, 0), "cuda": (1, 0x10DE), "gpu": (1, 0), "dml": (
 
 cdef object handle_number(object source):
     """The number that a handle of cuda.bindings stands for, a CUdeviceptr or cudaStream_t; anything else as it is."""
-    return int(source) if hasattr(source, "getPtr") else source
+    return source if type(source) is int or not hasattr(source, "getPtr") else int(source)
 
 
 cdef int int16(object number, str what) except? -1:

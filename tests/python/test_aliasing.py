@@ -63,3 +63,61 @@ def test_an_output_may_become_an_input(bound):
     binding.bind_ortvalue_input("a", first)
     session.run_with_iobinding(binding)
     assert binding.get_outputs()[0].numpy().tolist() == (A + B + B).tolist() and first.numpy().tolist() == (A + B).tolist()
+
+
+COUNT, WIDTH = 12, 4
+
+
+@pytest.fixture
+def negate(cpu_session):
+    """A session of y0 = -x0 … y11 = -x11, each float32 [4], and its binding."""
+    names = [(f"x{i}", f"y{i}") for i in range(COUNT)]
+    vectors = [[models.value(pair[side], P.FLOAT, [WIDTH]) for pair in names] for side in (0, 1)]
+    session = cpu_session(models.model([h.make_node("Neg", [x], [y]) for x, y in names], *vectors))
+    return session, session.io_binding()
+
+
+def test_any_layout_of_many_buffers(negate):
+    """Whatever a run accepts it computes as if nothing overlapped; whatever it refuses it leaves alone; without overlaps it accepts."""
+    session, binding = negate
+    random, refused = np.random.default_rng(1), 0
+    for trial in range(300):
+        arena = random.standard_normal(COUNT * WIDTH * 4).astype(np.float32)
+        if trial % 3 == 0:                                 # apart, in any order
+            starts = random.permutation(2 * COUNT) * WIDTH
+        elif trial % 3 == 1:                               # outputs over inputs of the same or another number
+            starts = np.concatenate([np.arange(COUNT) * WIDTH, np.arange(COUNT) * WIDTH])
+            swapped = random.integers(0, COUNT, 2)
+            starts[COUNT + swapped] = starts[COUNT + swapped[::-1]]
+        else:                                              # anywhere
+            starts = random.integers(0, len(arena) - WIDTH, 2 * COUNT)
+        buffers = [arena[start:start + WIDTH] for start in starts]
+        for i in range(COUNT):
+            binding[f"x{i}"], binding[f"y{i}"] = buffers[i], buffers[COUNT + i]
+        expected, before = [-buffers[i] for i in range(COUNT)], arena.copy()
+        try:
+            session.run_with_iobinding(binding)
+        except RuntimeError as error:
+            assert trial % 3 and "overlap" in str(error) and np.array_equal(arena, before)
+            refused += 1
+        else:
+            assert all(np.array_equal(buffers[COUNT + i], expected[i]) for i in range(COUNT))
+    assert refused > 100
+
+
+def test_results_are_never_overwritten_once_they_are_inputs(negate):
+    """A chain through the engine's own memory: a result that has become an input keeps its contents."""
+    session, binding = negate
+    random = np.random.default_rng(2)
+    inputs = [random.standard_normal(WIDTH).astype(np.float32) for _ in range(COUNT)]
+    for i in range(COUNT):
+        binding[f"x{i}"] = inputs[i]
+        binding.bind_output(f"y{i}")
+    for _ in range(50):
+        session.run_with_iobinding(binding)
+        results = binding.get_outputs()
+        assert all(np.array_equal(y.numpy(), -x) for x, y in zip(inputs, results, strict=True))
+        for i in random.permutation(COUNT)[:5]:
+            result = results[random.integers(COUNT)]
+            inputs[i] = result.numpy().copy()
+            binding.bind_ortvalue_input(f"x{i}", result)
