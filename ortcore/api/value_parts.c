@@ -47,7 +47,7 @@ ortc_status *ortc_value_create_sequence(ortc_element_type type, size_t count, or
   NEEDS(out_value);
   *out_value = NULL;
   NEEDS_ARRAY(items, count);
-  if (count > PTRDIFF_MAX / sizeof *items) return status_out_of_memory();
+  if (count > PTRDIFF_MAX / sizeof *items) return ERROR(OUT_OF_MEMORY, "a sequence of %zu items is more than memory can hold", count);
   return ort_value_create_sequence(type, (int64_t)count, items, out_value);
 }
 

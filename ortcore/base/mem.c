@@ -19,21 +19,31 @@ bool mem_fails_now(void) {
   return false;
 }
 
-void *mem_alloc(size_t bytes) { return mem_fails_now() ? NULL : malloc(bytes ? bytes : 1); }
+static _Thread_local size_t refused_bytes;
+
+size_t mem_refused_bytes(void) { return refused_bytes; }
+
+static void *given(void *data, size_t bytes) {
+  if (!data) refused_bytes = bytes;
+  return data;
+}
+
+void *mem_alloc(size_t bytes) { return given(mem_fails_now() ? NULL : malloc(bytes ? bytes : 1), bytes); }
 
 void *mem_calloc(size_t count, size_t size) {
-  if (mem_fails_now()) return NULL;
-  return count == 0 || size == 0 ? calloc(1, 1) : calloc(count, size);
+  size_t bytes;
+  if (checked_mul(count, size, &bytes)) bytes = SIZE_MAX;
+  return given(mem_fails_now() ? NULL : calloc(1, bytes ? bytes : 1), bytes);
 }
 
 void *mem_aligned(size_t alignment, size_t bytes) {
   void *data = NULL;
-  if (mem_fails_now()) return NULL;
   if (alignment < sizeof(void *)) alignment = sizeof(void *);
-  return posix_memalign(&data, alignment, bytes ? bytes : 1) == 0 ? data : NULL;
+  if (mem_fails_now() || posix_memalign(&data, alignment, bytes ? bytes : 1) != 0) data = NULL;
+  return given(data, bytes);
 }
 
-void *mem_realloc(void *data, size_t bytes) { return mem_fails_now() ? NULL : realloc(data, bytes ? bytes : 1); }
+void *mem_realloc(void *data, size_t bytes) { return given(mem_fails_now() ? NULL : realloc(data, bytes ? bytes : 1), bytes); }
 
 char *mem_strndup(const char *text, size_t bytes) {
   char *copy = mem_alloc(bytes + 1);

@@ -14,6 +14,7 @@ void *mem_realloc(void *data, size_t bytes);               /* on failure `data` 
 char *mem_strdup(const char *text);
 char *mem_strndup(const char *text, size_t bytes);         /* `bytes` bytes of it, and a NUL */
 void mem_free(void *data);                                 /* of any of the above; NULL is fine */
+size_t mem_refused_bytes(void);                            /* of this thread's latest allocation that failed; 0: none did */
 size_t mem_usable_bytes(void *data);                       /* what the heap really set aside for it */
 
 void mem_inject_failure(uint64_t n);                       /* 0: off */

@@ -7,7 +7,10 @@
 /* The one status that needs no memory. It is never freed, and nothing is ever added to it in place. */
 static ortc_status out_of_memory = {.code = ORTC_OUT_OF_MEMORY, .message = "out of memory"};
 
-status status_out_of_memory(void) { return &out_of_memory; }
+status status_out_of_memory(void) {
+  size_t bytes = mem_refused_bytes();
+  return bytes ? ERROR(OUT_OF_MEMORY, "out of memory: %zu bytes were asked for, and the system refused them", bytes) : &out_of_memory;
+}
 
 void status_release(status s) {
   if (!s || s == &out_of_memory) return;
@@ -22,7 +25,7 @@ static status status_new(ortc_status_code code, char *message, char *node) {
   if (!s) {
     mem_free(message);
     mem_free(node);
-    return status_out_of_memory();
+    return &out_of_memory;
   }
   *s = (ortc_status){.code = code, .message = message, .node = node};
   return s;

@@ -20,7 +20,7 @@ typedef ortc_status *status;
 /* Never returns NULL: without memory for the text it returns a static OUT_OF_MEMORY status. */
 status status_make(ortc_status_code code, const char *format, ...) PRINTF_LIKE(2, 3) NEVER_NULL MUST_CHECK;
 status status_vmake(ortc_status_code code, const char *format, va_list arguments) NEVER_NULL MUST_CHECK;
-status status_out_of_memory(void) NEVER_NULL MUST_CHECK;
+status status_out_of_memory(void) NEVER_NULL MUST_CHECK;   /* after an allocation by mem_alloc() and its like that failed: tells its size */
 /* Puts "<text>: " in front of the message. NULL stays NULL. */
 status status_context(status s, const char *format, ...) PRINTF_LIKE(2, 3) MUST_CHECK;
 status status_vcontext(status s, const char *format, va_list arguments) MUST_CHECK;

@@ -24,7 +24,7 @@ void allocator_release(ortc_allocator *a) {
 status allocator_alloc(ortc_allocator *a, size_t bytes, void **out_data) {
   *out_data = NULL;
   if (bytes == 0) return OK;
-  if (bytes > PTRDIFF_MAX / 2) return status_out_of_memory();
+  if (bytes > PTRDIFF_MAX / 2) return ERROR(OUT_OF_MEMORY, "allocator '%.31s' was asked for %zu bytes, more than memory can be", a->info.name, bytes);
   return a->vtable->alloc(a, bytes, out_data);
 }
 
@@ -48,7 +48,10 @@ static void raise_to(_Atomic uint64_t *highest, uint64_t value) {
 static status host_alloc(ortc_allocator *self, size_t bytes, void **out_data) {
   host_allocator *a = (host_allocator *)self;
   void *data = mem_aligned(a->alignment, bytes);
-  if (!data) return status_out_of_memory();
+  if (!data) {
+    return ERROR(OUT_OF_MEMORY, "allocator '%.31s' was asked for %zu bytes, and the system has no room for them; it holds %llu bytes now", self->info.name, bytes,
+                 (unsigned long long)atomic_load_explicit(&a->in_use, memory_order_relaxed));
+  }
   size_t usable = mem_usable_bytes(data);
   raise_to(&a->peak, atomic_fetch_add_explicit(&a->in_use, usable, memory_order_relaxed) + usable);
   raise_to(&a->largest, bytes);

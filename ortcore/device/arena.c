@@ -289,7 +289,7 @@ static bool free_locked(arena *a, void *data) {
 
 static status arena_alloc(ortc_allocator *self, size_t bytes, void **out_data) {
   arena *a = (arena *)self;
-  if (mem_fails_now()) return status_out_of_memory();
+  if (mem_fails_now()) return ERROR(OUT_OF_MEMORY, "the arena '%.31s' was asked for %zu bytes, which an injected failure refused", a->base.info.name, bytes);
   pthread_mutex_lock(&a->lock);
   status s = alloc_locked(a, bytes, out_data);
   pthread_mutex_unlock(&a->lock);

@@ -63,7 +63,8 @@ static status build(frame *f) {
   f->steps = ZONE_ARRAY(f->memory, p->step_count + 1, exec_step);
   if (!f->slots || !f->patches || !f->dirty || !f->steps) return status_out_of_memory();
   for (int side = 0; side < 2; ++side)
-    if (f->shapes->block_bytes[side]) TRY(buffer_create(f->allocators[side], f->shapes->block_bytes[side], &f->blocks[side]));
+    if (f->shapes->block_bytes[side])
+      TRY(status_context(buffer_create(f->allocators[side], f->shapes->block_bytes[side], &f->blocks[side]), "the activations of a run with these shapes"));
   TRY(init_slots(f));
   for (int32_t i = 0; i < p->step_count; ++i)
     if (!f->shapes->steps[i].done) TRY(link_step(f, &f->steps[f->step_count++], i, &f->child_count));

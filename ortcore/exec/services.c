@@ -55,7 +55,8 @@ static status service_scratch(kernel_ctx *k, size_t bytes, void **out) {
   frame *f = ((exec_step *)k)->owner;
   *out = NULL;
   if (f->scratch_count == (int32_t)(sizeof f->scratch / sizeof *f->scratch)) return ERROR(ENGINE_ERROR, "a kernel asked for scratch memory too often");
-  TRY(buffer_create(((exec_step *)k)->source->kernel ? f->env->device_allocator : f->env->allocator, bytes, &f->scratch[f->scratch_count]));
+  ortc_allocator *from = ((exec_step *)k)->source->kernel ? f->env->device_allocator : f->env->allocator;
+  TRY(status_context(buffer_create(from, bytes, &f->scratch[f->scratch_count]), "working memory of a kernel"));
   *out = f->scratch[f->scratch_count++]->data;
   ++f->env->stats.allocations;
   return OK;

@@ -54,7 +54,8 @@ void stack_init(stack *s, const fact *element, int64_t axis, bool reversed) {
 /* Room for `count` results; for all that are expected, if that is not too much. */
 static status stack_reserve(stack *s, int64_t count, int64_t expected) {
   size_t needed, want;
-  if (checked_mul((size_t)count, s->bytes_each, &needed)) return status_out_of_memory();
+  if (checked_mul((size_t)count, s->bytes_each, &needed))
+    return ERROR(OUT_OF_MEMORY, "%lld results of %zu bytes each are more than memory can hold", (long long)count, s->bytes_each);
   if (needed <= s->capacity) return OK;
   want = s->capacity * 2 > needed ? s->capacity * 2 : needed;
   size_t all;

@@ -83,8 +83,9 @@ status target_resolve(target *t, run_env *env, tensor *where, buffer **out_memor
     *out_memory = buffer_retain(t->memory);
     return OK;
   }
-  if (where->type == ORTC_STRING) TRY(buffer_create_strings(env->allocator, where->count, out_memory));
-  else TRY(buffer_create(side_allocator(env, t->info), tensor_bytes(where), out_memory));
+  status s = where->type == ORTC_STRING ? buffer_create_strings(env->allocator, where->count, out_memory)
+                                        : buffer_create(side_allocator(env, t->info), tensor_bytes(where), out_memory);
+  if (s) return t->name ? status_context(s, "output '%s'", t->name) : s;   /* a value inside the graph has none; its node is told */
   ++env->stats.allocations;
   where->data = *out_memory ? (*out_memory)->data : NULL;
   return OK;

@@ -146,7 +146,8 @@ static status upload_constants(plan *p) {
   for (int32_t v = 0; v < g->value_count; ++v) {
     const tensor *t = p->last_use[v] >= 0 ? constant_of(&g->values[v]) : NULL;
     offsets[v] = bytes;
-    if (t && (checked_add(bytes, tensor_bytes(t) + DEVICE_ALIGNMENT - 1, &bytes))) return status_out_of_memory();
+    if (t && (checked_add(bytes, tensor_bytes(t) + DEVICE_ALIGNMENT - 1, &bytes)))
+      return ERROR(OUT_OF_MEMORY, "the model's weights are more than memory can hold");
     bytes &= ~(size_t)(DEVICE_ALIGNMENT - 1);
   }
   if (!bytes) return OK;

@@ -35,7 +35,8 @@ status buffer_create_strings(ortc_allocator *allocator, int64_t count, buffer **
   if (allocator && !memory_info_is_host(&allocator->info)) {
     return ERROR(INVALID_ARGUMENT, "string tensors live in the CPU's memory, not in that of the allocator '%.31s'", allocator->info.name);
   }
-  if (count < 0 || (uint64_t)count > PTRDIFF_MAX / sizeof(rcstr *)) return status_out_of_memory();
+  if (count < 0 || (uint64_t)count > PTRDIFF_MAX / sizeof(rcstr *))
+    return ERROR(OUT_OF_MEMORY, "%lld strings are more than memory can hold", (long long)count);
   TRY(buffer_create(allocator, (size_t)count * sizeof(rcstr *), out));
   if ((*out)->bytes) memset((*out)->data, 0, (*out)->bytes);
   (*out)->strings = count;

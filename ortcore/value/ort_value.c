@@ -71,10 +71,13 @@ status ort_value_create_tensor(ortc_allocator *allocator, dtype type, int rank, 
   buffer *memory;
   *out = NULL;
   TRY(tensor_init(&view, type, rank, dims));
-  if (type == ORTC_STRING) TRY(buffer_create_strings(allocator, view.count, &memory));
-  else TRY(buffer_create(allocator, tensor_bytes(&view), &memory));
+  status s = type == ORTC_STRING ? buffer_create_strings(allocator, view.count, &memory) : buffer_create(allocator, tensor_bytes(&view), &memory);
+  if (s) {
+    char shape[DIMS_TEXT];
+    return status_context(s, "a tensor(%s) of shape %s", dtype_name(type), dims_format(shape, sizeof shape, rank, dims));
+  }
   view.data = memory->data;
-  status s = ort_value_from_tensor(&view, memory, out);
+  s = ort_value_from_tensor(&view, memory, out);
   buffer_release(memory);
   return s;
 }

@@ -3,6 +3,8 @@ import pickle
 
 import numpy as np
 import pytest
+from onnx import TensorProto as P
+from onnx import helper as h
 
 import ortcore as ort
 from ortcore.capi import _pybind_state
@@ -186,3 +188,36 @@ def test_a_session_that_let_go_of_its_model_says_so_everywhere(cpu_session):
     for use in (session.io_binding, session.get_inputs, lambda: session.run(None, {}), lambda: ort.IOBinding(session), session.end_profiling):
         with pytest.raises(AttributeError, match="this session has let go of its model"):
             use()
+
+
+@pytest.mark.cpu_only
+def test_out_of_memory_tells_for_what_and_how_much(cpu_session):
+    with pytest.raises(MemoryError, match=r"a tensor\(float\) of shape \[35184372088832\]: allocator 'Cpu' was asked for 140737488355328 bytes"):
+        ort.OrtValue.ortvalue_from_shape_and_type([2**45], np.float32)
+    with pytest.raises(MemoryError, match=r"a tensor\(float\) of shape \[1152921504606846976\]: .*4611686018427387904 bytes, more than memory can be"):
+        ort.OrtValue.ortvalue_from_shape_and_type([2**60], np.float32)
+    small = np.zeros(1, np.int64)
+    fill = cpu_session(models.model([h.make_node("ConstantOfShape", ["shape"], ["filled"], name="fill"), h.make_node("Neg", ["filled"], ["y"])],
+                                    [models.value("shape", P.INT64, [1])], [models.value("y", P.FLOAT, None)]))
+    with pytest.raises(MemoryError, match="was asked for 140737488355328 bytes") as caught:
+        fill.run(None, {"shape": small + 2**45})
+    assert caught.value.node == "fill"
+    expand = cpu_session(models.model([h.make_node("Expand", ["x", "shape"], ["y"])], [models.value("x", P.FLOAT, [1]), models.value("shape", P.INT64, [1])],
+                                      [models.value("y", P.FLOAT, None)]))
+    with pytest.raises(MemoryError, match="output 'y': .* was asked for 140737488355328 bytes"):
+        expand.run(None, {"x": np.zeros(1, np.float32), "shape": small + 2**45})
+
+
+def test_small_allocations_that_fail_tell_their_size(cpu_session):
+    from ortcore._device import inject_allocation_failure
+
+    told = set()
+    for n in range(1, 12):
+        inject_allocation_failure(n)
+        try:
+            ort.SessionOptions().add_session_config_entry("k" * 1000, "v" * 500)
+        except MemoryError as error:
+            told.add(str(error))
+        finally:
+            inject_allocation_failure(0)
+    assert any("out of memory: 1001 bytes were asked for" in text for text in told) and any(" 501 bytes were" in text for text in told), told
