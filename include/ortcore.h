@@ -313,7 +313,8 @@ ORTC_API void ortc_session_options_release(ortc_session_options *options);
  * read back), and "intra_op_num_threads", "inter_op_num_threads", "graph_optimization_level" (0,1,2,3,99), "enable_cpu_mem_arena",
  * "enable_mem_pattern", "enable_mem_reuse", "enable_profiling", "profile_file_prefix" ("onnxruntime_profile_"), "optimized_model_filepath", "logid",
  * "log_severity_level", "log_verbosity_level", "use_deterministic_compute", "disabled_optimizers" (';' list), "execution_mode",
- * "external_data_folder" (where a model given as bytes finds its external data; onnxruntime's key for it works, too). */
+ * "external_data_folder" (where a model given as bytes finds its external data; onnxruntime's key for it works, too), "map_model_files" (1: files
+ * of 4 MB or more are mapped, and runs are refused once such a file was written; 0: files are read as a whole). */
 ORTC_API ortc_status *ortc_session_options_set(ortc_session_options *options, const char *key, const char *value);
 ORTC_API const char *ortc_session_options_get(const ortc_session_options *options, const char *key);  /* NULL if unset */
 ORTC_API ortc_status *ortc_session_options_override_dim(ortc_session_options *options, const char *symbol, int64_t dim);

@@ -1,5 +1,6 @@
 /* ModelProto. */
 #include <ortcore/base/mem.h>
+#include <ortcore/onnx/file.h>
 #include <ortcore/onnx/reader.h>
 #include <string.h>
 
@@ -154,7 +155,7 @@ status onnx_read_memory(buffer *bytes, const char *folder, const read_options *o
 status onnx_read_file(const char *path, const read_options *options, model **out) {
   *out = NULL;
   buffer *bytes;
-  TRY(map_file(path, &bytes));
+  TRY(file_open(path, !options || !options->read_whole, &bytes));
   const char *slash = strrchr(path, '/');
   char *folder = slash ? mem_strndup(path, slash == path ? 1 : (size_t)(slash - path)) : mem_strdup(".");
   status s = folder ? read(bytes, folder, path, options, out) : status_out_of_memory();

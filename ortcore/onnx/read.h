@@ -1,4 +1,4 @@
-/* ONNX files to the IR. Weights stay where they are: in the file's mapping, or in the caller's bytes. */
+/* ONNX files to the IR. Weights stay where they are: in the file's mapping or bytes, or in the caller's bytes. */
 #ifndef ORTCORE_ONNX_READ_H
 #define ORTCORE_ONNX_READ_H
 
@@ -13,6 +13,7 @@ typedef struct read_options {
   const read_file *files;
   int32_t replacement_count;
   const read_replacement *replacements;                      /* for initializers with external data, which is then not looked for */
+  bool read_whole;                                           /* files are read into memory; otherwise large ones are mapped */
   const _Atomic bool *cancel;                                /* may be NULL */
 } read_options;
 

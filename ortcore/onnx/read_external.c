@@ -1,53 +1,13 @@
-/* Files: the model's own and those of external data, mapped. External data never leaves its folder. */
+/* Files of external data, which never leaves its folder. */
 #include <ortcore/base/checked.h>
-#include <ortcore/base/mem.h>
 #include <ortcore/ir/grow.h>
+#include <ortcore/onnx/file.h>
 #include <ortcore/onnx/reader.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-typedef struct mapping { void *data; size_t bytes; } mapping;
-
-static void unmap(void *user) {
-  mapping *m = user;
-  munmap(m->data, m->bytes);
-  mem_free(m);
-}
-
-static status map_open(int fd, size_t bytes, const char *path, buffer **out) {
-  mapping *m = mem_alloc(sizeof *m);
-  if (!m) return status_out_of_memory();
-  *m = (mapping){mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0), bytes};
-  if (m->data == MAP_FAILED) {
-    mem_free(m);
-    return ERROR(FAIL, "'%s' could not be mapped: %s", path, strerror(errno));
-  }
-  status s = buffer_borrow(NULL, m->data, bytes, unmap, m, out);
-  if (s) unmap(m);
-  else (*out)->read_only = true;
-  return s;
-}
-
-status map_file(const char *path, buffer **out) {
-  *out = NULL;
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);   /* a FIFO would wait for a writer */
-  if (fd < 0)
-    return errno == ENOENT || errno == ENOTDIR ? ERROR(NO_SUCHFILE, "there is no file '%s'", path) : ERROR(FAIL, "'%s' could not be opened: %s", path, strerror(errno));
-  struct stat info;
-  status s;
-  if (fstat(fd, &info)) s = ERROR(FAIL, "'%s' could not be read: %s", path, strerror(errno));
-  else if (!S_ISREG(info.st_mode)) s = ERROR(INVALID_PROTOBUF, "'%s' is not a regular file; give the path of an ONNX model", path);
-  else if (!info.st_size) s = buffer_borrow(NULL, NULL, 0, NULL, NULL, out);
-  else s = map_open(fd, (size_t)info.st_size, path, out);
-  close(fd);
-  return s;
-}
 
 /* The folder that the model's path names; and, when that path is a symbolic link, as in caches of downloads, the folder where the model really
  * lies, since its data lie beside it there. */
@@ -100,7 +60,7 @@ static status find_file(reader *r, const char *location, buffer **out) {
   }
   char path[PATH_MAX];
   TRY(resolve(r, location, path));
-  TRY(map_file(path, out));
+  TRY(file_open(path, !r->options->read_whole, out));
   TRY(model_hold_buffer(r->m, *out));
   return remember(r, location, *out);
 }

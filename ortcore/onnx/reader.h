@@ -61,7 +61,6 @@ status read_tensor(reader *r, wire w, tensor *out, buffer **out_memory, const ch
 status read_sparse_tensor(reader *r, wire w, tensor *out, buffer **out_memory, const char **out_name) MUST_CHECK;
 /* read_external.c */
 status external_data(reader *r, const char *location, int64_t offset, int64_t length, const char **out_data, size_t *out_bytes, buffer **out_memory) MUST_CHECK;
-status map_file(const char *path, buffer **out) MUST_CHECK;
 /* read_type.c */
 status read_type(reader *r, wire w, fact *out) MUST_CHECK;
 status read_value_info(reader *r, wire w, char **out_name, fact *out) MUST_CHECK;

@@ -3,6 +3,7 @@
 #include <ortcore/onnx/write.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---- Wire ------------------------------------------------------------------------------------------------------------------------------- */
 
@@ -255,13 +256,34 @@ static bytes model_message(const model *m, const char *const *output_names) {
   return b;
 }
 
+static status write_file(const bytes *b, const char *path) {
+  FILE *file = fopen(path, "wb");
+  if (!file)
+    return ERROR(INVALID_ARGUMENT, "the optimised model cannot be written to '%s': %s; choose another optimized_model_filepath", path, strerror(errno));
+  status s = OK;
+  if (fwrite(b->data, 1, b->count, file) != b->count) s = ERROR(FAIL, "writing the optimised model to '%s' failed: %s", path, strerror(errno));
+  if (fclose(file) && !s) s = ERROR(FAIL, "writing the optimised model to '%s' failed: %s", path, strerror(errno));
+  return s;
+}
+
+/* Beside a file that is there already, and then in its place: sessions may have it mapped, this one too. */
+static status replace_file(const bytes *b, const char *path) {
+  size_t length = strlen(path);
+  char *beside = mem_alloc(length + sizeof ".part");
+  if (!beside) return status_out_of_memory();
+  memcpy(beside, path, length);
+  memcpy(beside + length, ".part", sizeof ".part");
+  status s = write_file(b, beside);
+  if (!s && rename(beside, path)) s = ERROR(FAIL, "the optimised model cannot be put in place of '%s': %s", path, strerror(errno));
+  if (s) remove(beside);
+  mem_free(beside);
+  return s;
+}
+
 status onnx_write_file(const model *m, const char *const *output_names, const char *path) {
+  struct stat there;
   bytes b = model_message(m, output_names);
-  status s = b.bad ? status_out_of_memory() : OK;
-  FILE *file = s ? NULL : fopen(path, "wb");
-  if (!s && !file) s = ERROR(INVALID_ARGUMENT, "the optimised model cannot be written to '%s': %s; choose another optimized_model_filepath", path, strerror(errno));
-  if (file && fwrite(b.data, 1, b.count, file) != b.count && !s) s = ERROR(FAIL, "writing the optimised model to '%s' failed: %s", path, strerror(errno));
-  if (file && fclose(file) && !s) s = ERROR(FAIL, "writing the optimised model to '%s' failed: %s", path, strerror(errno));
+  status s = b.bad ? status_out_of_memory() : !stat(path, &there) && S_ISREG(there.st_mode) ? replace_file(&b, path) : write_file(&b, path);
   mem_free(b.data);
   return s;
 }

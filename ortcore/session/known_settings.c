@@ -31,6 +31,7 @@ static const known_setting of_sessions[] = {
   {"use_deterministic_compute", FLAG},
   {"log_severity_level", SEVERITY},
   {"log_verbosity_level", ANY_INT},
+  {"map_model_files", FLAG},
   {"session.use_env_allocators", FLAG},
   {"session.record_ep_graph_assignment_info", FLAG},
   {"optimization.constant_folding_max_output_size_in_bytes", 0, INT64_MAX, INT64_MAX, "a number of bytes, or 0 for no limit"},

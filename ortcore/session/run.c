@@ -3,6 +3,7 @@
 #include <ortcore/base/threads.h>
 #include <ortcore/device/memory_info.h>
 #include <ortcore/exec/transfer.h>
+#include <ortcore/onnx/file.h>
 #include <ortcore/session/graph_cache.h>
 #include <stdio.h>
 #include <string.h>
@@ -272,6 +273,7 @@ status session_run(ortc_session *s, const ortc_run_options *options, feed *feeds
   call c = {.s = s, .options = options, .feeds = feeds, .targets = targets, .on = on, .graphs = graphs,
             .env = {.allocator = s->allocator, .terminate = options ? &options->terminate : NULL, .trace = s->trace, .stats.bytes_copied = copied}};
   TRY(read_settings(s, options, &c.settings));
+  for (int32_t i = 0; i < s->mapped_count; ++i) TRY(file_check(s->mapped[i]));
   TRY(complete_feeds(s, feeds));
   TRY(session_check_symbols(s, feeds));
   status result = s->lanes.device ? run_on_device(&c) : run_on_lane(&c);

@@ -2,6 +2,7 @@
 #include <ortcore/base/mem.h>
 #include <ortcore/base/threads.h>
 #include <ortcore/device/memory_info.h>
+#include <ortcore/onnx/file.h>
 #include <ortcore/onnx/read.h>
 #include <ortcore/onnx/write.h>
 #include <ortcore/passes/pass.h>
@@ -45,7 +46,7 @@ static status read_model(ortc_session *s, const char *path, buffer *bytes, const
   for (size_t i = 0; i < o->file_count && files; ++i) files[i] = (read_file){.name = o->files[i].name, .data = o->files[i].data};
   for (size_t i = 0; i < o->initializer_count && replacements; ++i)
     replacements[i] = (read_replacement){.name = o->initializers[i].name, .view = &o->initializers[i].value->view, .memory = o->initializers[i].value->memory};
-  read_options options = {.file_count = (int32_t)o->file_count, .files = files, .cancel = cancel,
+  read_options options = {.file_count = (int32_t)o->file_count, .files = files, .cancel = cancel, .read_whole = settings_get_int(&o->config, "map_model_files", 1) == 0,
                           .replacement_count = (int32_t)o->initializer_count, .replacements = replacements};
   status result;
   if (!files || !replacements) result = status_out_of_memory();
@@ -123,6 +124,15 @@ static status make_plan(ortc_session *s) {
   return result;
 }
 
+static status find_mapped_files(ortc_session *s) {
+  const model *m = s->model;
+  s->mapped = ZONE_ARRAY(m->memory, m->buffer_count + 1, buffer *);
+  if (!s->mapped) return status_out_of_memory();
+  for (int32_t i = 0; i < m->buffer_count; ++i)
+    if (file_is_mapped(m->buffers[i])) s->mapped[s->mapped_count++] = m->buffers[i];
+  return OK;
+}
+
 static status load(ortc_session *s, const char *path, buffer *bytes, const _Atomic bool *cancel) {
   TRY(choose_allocator(s));
   TRY(lane_pool_init(&s->lanes, s->options));
@@ -139,6 +149,7 @@ static status load(ortc_session *s, const char *path, buffer *bytes, const _Atom
   TRY(session_io_init(s));
   read_metadata(s);
   TRY(make_plan(s));
+  TRY(find_mapped_files(s));
   if (!option_int(s, "enable_profiling", 0)) return OK;
   const char *prefix = settings_get(&s->options->config, "profile_file_prefix");
   return profiler_create(prefix ? prefix : "onnxruntime_profile_", &s->trace);

@@ -26,6 +26,8 @@ struct ortc_session {
   ortc_session_options *options;
   model *model;
   plan *plan;
+  int32_t mapped_count;
+  buffer **mapped;                                          /* files of the model's that its weights lie in; lent by the model */
   ortc_allocator *allocator;                                /* of host memory */
   lane_pool lanes;                                          /* of the device, where there is one */
   int threads;

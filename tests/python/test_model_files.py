@@ -1,0 +1,111 @@
+"""Model files that are written, cut, moved or removed while sessions use them."""
+import os
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto as P
+
+import ortcore as ort
+
+from . import models
+
+SMALL, LARGE = 16, 2_000_000                                # weights: 64 bytes, 8 MB
+
+
+def model(size, content):
+    """y = x + w"""
+    weights = np.full(size, content, np.float32)
+    return models.model([onnx.helper.make_node("Add", ["x", "w"], ["y"])], [models.value("x", P.FLOAT, [1])], [models.value("y", P.FLOAT, [size])], {"w": weights})
+
+
+def save(path, size, content, external=False):
+    if not external:
+        path.write_bytes(model(size, content))
+        return path
+    proto = onnx.load_from_string(model(size, content))
+    onnx.save_model(proto, path, save_as_external_data=True, location="weights.bin", size_threshold=0)
+    return path.with_name("weights.bin")
+
+
+def session(path, **settings):
+    options = ort.SessionOptions()
+    for key, value in settings.items():
+        options.add_session_config_entry(key, value)
+    return ort.InferenceSession(path, options)
+
+
+def answer(s):
+    results = s.run(None, {"x": np.zeros(1, np.float32)})[0]
+    assert (results == results[0]).all()
+    return results[0]
+
+
+def rewrite(path):
+    """In place, as `open(path, "wb")` does, with a file of the same size: only the time of writing tells."""
+    data = bytearray(path.read_bytes())
+    at = data.rfind(np.float32(1).tobytes() * 4)
+    data[at - 16:at + 16] = np.float32(2).tobytes() * 8
+    path.write_bytes(data)
+    os.utime(path, (1, 1))
+
+
+CHANGES = {
+    "written again": rewrite,
+    "cut": lambda path: os.truncate(path, 100),
+    "emptied": lambda path: path.write_bytes(b""),
+    "longer": lambda path: path.open("ab").write(b"more"),
+}
+
+
+@pytest.mark.parametrize("external", [False, True], ids=["model", "external data"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_mapped_file_that_is_written_ends_the_session_but_not_the_process(tmp_path, change, external):
+    file = save(tmp_path / "m.onnx", LARGE, 1, external)
+    s = session(tmp_path / "m.onnx")
+    binding = s.io_binding()
+    binding["x"] = np.zeros(1, np.float32)
+    binding.bind_output("y")
+    assert answer(s) == 1
+    CHANGES[change](file)
+    for run in (lambda: answer(s), lambda: s.run_with_iobinding(binding)):
+        with pytest.raises(RuntimeError, match=f"the model file '.*{file.name}' was written while a session uses it.*make a new one"):
+            run()
+    save(tmp_path / "m.onnx", LARGE, 3, external)
+    assert answer(session(tmp_path / "m.onnx")) == 3
+
+
+@pytest.mark.parametrize("external", [False, True], ids=["model", "external data"])
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize(("size", "settings"), [(SMALL, {}), (LARGE, {"map_model_files": "0"})], ids=["small", "map_model_files=0"])
+def test_a_file_that_was_read_may_change(tmp_path, change, size, settings, external):
+    file = save(tmp_path / "m.onnx", size, 1, external)
+    s = session(tmp_path / "m.onnx", **settings)
+    CHANGES[change](file)
+    assert answer(s) == 1
+
+
+@pytest.mark.parametrize("external", [False, True], ids=["model", "external data"])
+def test_a_file_that_is_replaced_or_removed_stays_with_its_sessions(tmp_path, external, monkeypatch):
+    file = save(tmp_path / "m.onnx", LARGE, 1, external)
+    monkeypatch.chdir(tmp_path)
+    s = session("m.onnx")
+    monkeypatch.chdir("/")                                 # the file is found again from anywhere
+    other = tmp_path / "other"
+    other.mkdir()
+    save(other / "m.onnx", LARGE, 2, external).rename(file)
+    assert answer(s) == 1 and answer(session(tmp_path / "m.onnx")) == 2
+    file.unlink()
+    assert answer(s) == 1
+
+
+def test_the_optimised_model_may_take_the_place_of_its_own_source(tmp_path):
+    path = save(tmp_path / "m.onnx", LARGE, 1)
+    s = session(path, optimized_model_filepath=str(path))
+    assert answer(s) == 1 and answer(session(path)) == 1
+    assert [p.name for p in tmp_path.iterdir()] == ["m.onnx"]
+
+
+def test_the_setting_is_a_flag():
+    with pytest.raises(RuntimeError, match="'map_model_files' is 'yes'; it must be 0 or 1"):
+        ort.SessionOptions().add_session_config_entry("map_model_files", "yes")
