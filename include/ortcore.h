@@ -369,12 +369,13 @@ ORTC_API ortc_allocator *ortc_session_get_allocator(const ortc_session *session)
 ORTC_API ortc_allocator *ortc_session_get_device_allocator(const ortc_session *session);     /* lent: its arena on its GPU, from which weights and
                                                                                                 streams take theirs; NULL on the CPU */
 /* Nodes as placed. Returns false out of range. Names are the model's after optimisation. Copies between host and device are nodes MemcpyFromHost
- * and MemcpyToHost. */
+ * and MemcpyToHost. Nodes of subgraphs follow the node that has the subgraph. */
 typedef struct ortc_node_info {
   const char *name, *op_type, *domain, *provider;
   const char *reason;                        /* in a session on a device: why it does not run there, or why it copies; else NULL */
   int64_t bytes;                             /* of its first output with the latest shapes; -1 if they are not known */
   const char *computed_by;                   /* with the latest shapes: a library ("oneDNN", "cuBLASLt", "cuDNN") or "ortcore"; NULL if not known yet */
+  const char *subgraph;                      /* "node/attribute" of the If, Loop or Scan that it is in; NULL in the main graph */
 } ortc_node_info;
 ORTC_API bool ortc_session_get_node(const ortc_session *session, size_t index, ortc_node_info *out_info);
 /* Ends profiling and writes the trace (Chrome JSON). Lends the file's path, "" if profiling was off or has ended. */

@@ -92,23 +92,39 @@ static bool runs_on_device(const plan *p, const step *s) {
 }
 
 /* What specialises for a set of dims may choose between libraries. */
-static const char *computed_by(plan *p, size_t index) {
-  const step *s = &p->steps[index];
+static const char *computed_by(plan *p, const step *s) {
   if (!step_has_specialise(s)) return "ortcore";
   pthread_mutex_lock(&p->lock);
-  const step_plan *latest = p->cache[0] ? &p->cache[0]->steps[index] : NULL;
+  const step_plan *latest = p->cache[0] ? &p->cache[0]->steps[s - p->steps] : NULL;
   const char *by = latest && (latest->specialised || latest->done) ? "ortcore" : NULL;
   if (by && latest->computed_by) by = latest->computed_by;
   pthread_mutex_unlock(&p->lock);
   return by;
 }
 
+/* The step with that number among those of the plan and its subplans; `*p` becomes the plan that it is of. */
+static const step *find_step(plan **p, int32_t number) {
+  int32_t low = 0, high = (*p)->step_count;
+  while (high - low > 1) {
+    int32_t middle = low + (high - low) / 2;
+    if ((*p)->steps[middle].number <= number) low = middle;
+    else high = middle;
+  }
+  const step *s = &(*p)->steps[low];
+  int32_t within = number - s->number - 1, sub = 0;
+  if (within < 0) return s;
+  while (within >= s->subplans[sub]->total_steps) within -= s->subplans[sub++]->total_steps;
+  *p = s->subplans[sub];
+  return find_step(p, within);
+}
+
 bool ortc_session_get_node(const ortc_session *session, size_t index, ortc_node_info *out_info) {
-  if (!session || !out_info || index >= (size_t)session->plan->step_count) return false;
-  const step *s = &session->plan->steps[index];
+  if (!session || !out_info || index >= (size_t)session->plan->total_steps) return false;
+  plan *p = session->plan;
+  const step *s = find_step(&p, (int32_t)index);
   const node *n = s->node;
-  *out_info = (ortc_node_info){n->name, n->op_type, n->domain, runs_on_device(session->plan, s) ? PROVIDER_CUDA : PROVIDER_CPU, n->placed_because,
-                               output_bytes(session->plan, s), computed_by(session->plan, index)};
+  *out_info = (ortc_node_info){n->name, n->op_type, n->domain, runs_on_device(p, s) ? PROVIDER_CUDA : PROVIDER_CPU, n->placed_because,
+                               output_bytes(p, s), computed_by(p, s), p->subgraph};
   return true;
 }
 

@@ -55,6 +55,9 @@ typedef struct device_vtable {
   status (*stream_wait)(stream *s, event *e);                      /* s is this device's, e may be another's */
   /* Between two memories of which at least one is this device's. s NULL: complete when it returns. */
   status (*copy)(const device *d, stream *s, memory_place to, memory_place from, size_t bytes);
+  /* `rows` times `bytes`, both memories this device's, enqueued on s: row i is `to_step * i` and `from_step * i` bytes after the first. */
+  status (*copy_rows)(const device *d, stream *s, void *to, size_t to_step, const void *from, size_t from_step, size_t bytes, size_t rows);
+  status (*fill)(const device *d, stream *s, void *to, int byte, size_t bytes);    /* of this device's memory, enqueued on s */
   /* Recording: what is enqueued between begin and end becomes a graph instead of running. All NULL where the device cannot. */
   status (*capture_begin)(stream *s);
   status (*capture_end)(stream *s, device_graph **out);            /* also after a failure in between: then *out is NULL and the stream usable again */

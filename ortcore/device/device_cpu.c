@@ -59,10 +59,22 @@ static status cpu_copy(const device *d, stream *s, memory_place to, memory_place
   return OK;
 }
 
+static status cpu_copy_rows(const device *d, stream *s, void *to, size_t to_step, const void *from, size_t from_step, size_t bytes, size_t rows) {
+  (void)d, (void)s;
+  for (size_t i = 0; i < rows; ++i) memcpy((char *)to + i * to_step, (const char *)from + i * from_step, bytes);
+  return OK;
+}
+
+static status cpu_fill(const device *d, stream *s, void *to, int byte, size_t bytes) {
+  (void)d, (void)s;
+  memset(to, byte, bytes);
+  return OK;
+}
+
 static const device_vtable cpu_vtable = {
   .serves = cpu_serves, .allocator = cpu_allocator, .stream_create = cpu_stream_create, .stream_release = cpu_stream_release,
   .stream_synchronise = cpu_stream_synchronise, .event_create = cpu_event_create, .event_release = cpu_event_release, .event_record = cpu_event_record,
-  .event_synchronise = cpu_event_synchronise, .stream_wait = cpu_stream_wait, .copy = cpu_copy};
+  .event_synchronise = cpu_event_synchronise, .stream_wait = cpu_stream_wait, .copy = cpu_copy, .copy_rows = cpu_copy_rows, .fill = cpu_fill};
 
 static const device cpu = {&cpu_vtable, "cpu"};
 

@@ -2,6 +2,7 @@
 #include <ortcore/base/checked.h>
 #include <ortcore/base/mem.h>
 #include <ortcore/exec/control.h>
+#include <ortcore/exec/transfer.h>
 #include <string.h>
 
 /* ---- Running a subplan ----------------------------------------------------------------------------------------------- */
@@ -32,7 +33,11 @@ status runner_init(runner *r, exec_step *e, const char *attribute) {
   }
   const step *s = e->source;
   for (int32_t i = 0; i < g->capture_count; ++i) r->feeds[g->input_count + i] = frame_feed(e->owner, s->in[s->in_count + g->captures[i].slot]);
-  for (int32_t i = 0; i < g->output_count; ++i) r->targets[i] = (target){.kind = TARGET_ENGINE, .name = g->values[g->outputs[i]].name, .may_share = true};
+  for (int32_t i = 0; i < g->output_count; ++i) {
+    r->targets[i] = target_engine(e->owner->env, plan_on_device(r->sub, g->outputs[i]));
+    r->targets[i].name = g->values[g->outputs[i]].name;
+    r->targets[i].may_share = true;
+  }
   return OK;
 }
 
@@ -41,11 +46,14 @@ static status child_frame(runner *r, frame **out) {
   *out = *kept;
   if (*kept && shape_plan_matches((*kept)->shapes, r->feed_count, r->views)) return OK;
   shape_plan *shapes;
+  run_env *env = r->step->owner->env;
+  /* What the frame's kernels use goes back with it: to the arena that it came from, which may be that of another stream. */
+  if (*kept && r->sub->device) TRY(stream_synchronise(env->stream));
   if (r->shape_changes++ < SHAPE_CHANGES) TRY(shape_plan_find(r->sub, r->feed_count, r->views, &shapes));
   else TRY(shape_plan_generic(r->sub, &shapes));
   frame_release(*kept);
   *kept = NULL;
-  status s = frame_create(r->sub, shapes, (ortc_allocator *[2]){r->step->owner->env->allocator}, kept);
+  status s = frame_create(r->sub, shapes, (ortc_allocator *[2]){env->allocator, env->device_allocator}, kept);
   shape_plan_release(shapes);
   *out = *kept;
   return s;
@@ -83,10 +91,7 @@ static status copy_to_output(exec_step *e, int32_t i, const tensor *from) {
   tensor *out;
   TRY(kernel_output_like(&e->k, i, from, &out));
   if (!out) return OK;
-  size_t bytes = tensor_bytes(from);
-  if (bytes && out->data != from->data) memcpy(out->data, from->data, bytes);
-  if (from->type == ORTC_STRING) rcstr_retain_n(out->data, out->count);
-  return OK;
+  return transfer_elements(e->owner->env, plan_on_device(e->owner->owner, e->source->out[i]), from, out);
 }
 
 /* Moves what a subplan computed to output i. The target is empty afterwards. */
@@ -129,7 +134,8 @@ static void target_planned_memory(exec_step *e, runner *r) {
   for (int32_t i = 0; i < r->sub->graph->output_count && i < e->k.out_count; ++i) {
     int32_t v = e->source->out[i];
     if (v == NO_VALUE) r->targets[i].kind = TARGET_NONE;
-    else if (f->shapes->slots[v].where != STORAGE_DYNAMIC) r->targets[i] = (target){.kind = TARGET_BUFFER, .name = r->targets[i].name, .view = f->slots[v].view};
+    else if (f->shapes->slots[v].where != STORAGE_DYNAMIC)
+      r->targets[i] = (target){.kind = TARGET_BUFFER, .name = r->targets[i].name, .info = r->targets[i].info, .view = f->slots[v].view};
   }
 }
 
@@ -217,7 +223,7 @@ static status loop_iterate(loop *l, exec_step *e, int64_t trips, bool condition)
   condition_in.data = &flag;
   for (; (trips < 0 || i < trips) && flag; ++i) {
     if (kernel_cancelled(&e->k)) return ERROR(FAIL, "the run was ended in iteration %lld because its terminate flag is set", (long long)i);
-    l->r.feeds[0] = (feed){.view = &iteration};
+    l->r.feeds[0] = (feed){.view = &iteration, .fleeting = true};
     l->r.feeds[1] = (feed){.view = &condition_in};
     for (int32_t c = 0; c < l->carried_count; ++c) l->r.feeds[2 + c] = carried_feed(&l->carried[c]);
     TRY(status_context(runner_run(&l->r), "iteration %lld", (long long)i));

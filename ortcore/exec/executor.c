@@ -9,8 +9,7 @@
 
 /* A feed that lies where the plan reads it is read there; any other is brought. */
 static bool is_in_place(const frame *f, const feed *in, int32_t v) {
-  const ortc_memory_info *info = in->memory ? &in->memory->info : NULL;
-  return plan_on_device(f->owner, v) ? side_is_device(f->env, info) : !info || memory_info_is_host(info);
+  return plan_on_device(f->owner, v) ? side_is_device(f->env, in->info) : !in->info || memory_info_is_host(in->info);
 }
 
 /* The device has a copy of its own of an initializer's default. */
@@ -73,7 +72,7 @@ static status place_outputs(frame *f, target *targets) {
     buffer *memory;
     f->slots[v].view.data = NULL;
     bool direct = target_is_direct(f, t, v);
-    target engine = target_engine(f, v);
+    target engine = target_engine(f->env, plan_on_device(f->owner, v));
     TRY(target_resolve(direct ? t : &engine, f->env, &f->slots[v].view, &memory));
     t->placed = direct;
     frame_set(f, v, memory, NULL);
@@ -295,6 +294,12 @@ static const feed *feed_of(const frame *f, int32_t v) {
   return NULL;
 }
 
+/* A result that is an input as it came needs no memory of its own. */
+static bool may_stay(const frame *f, const target *t, int32_t v) {
+  const feed *from = t->may_share && !f->slots[v].memory ? feed_of(f, v) : NULL;
+  return from && !from->fleeting && target_is_direct(f, t, v);
+}
+
 static status deliver(frame *f, target *targets) {
   const graph *g = f->owner->graph;
   for (int32_t o = 0; o < g->output_count; ++o) {
@@ -309,7 +314,7 @@ static status deliver(frame *f, target *targets) {
     } else if (t->placed) {
       t->result = s->view;
       t->result_memory = buffer_retain(s->memory);
-    } else if (t->may_share && feed_of(f, g->outputs[o]) && !s->memory && target_is_direct(f, t, g->outputs[o])) {
+    } else if (may_stay(f, t, g->outputs[o])) {
       t->result = s->view;
       t->result_memory = buffer_retain(feed_of(f, g->outputs[o])->memory);
     } else {

@@ -22,7 +22,7 @@ status target_resolve(target *t, run_env *env, tensor *where, buffer **out_memor
 bool target_is_direct(const frame *f, const target *t, int32_t v);
 /* The target of slot v, if v is an output of the graph that somebody asked for (the first of several); else NULL. */
 target *target_of(const frame *f, target *targets, int32_t v);
-/* A target for memory of the engine on the side of slot v. */
-target target_engine(const frame *f, int32_t v);
+/* A target for memory of the engine on that side. */
+target target_engine(const run_env *env, bool on_device);
 
 #endif

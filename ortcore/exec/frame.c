@@ -1,5 +1,6 @@
 #include <ortcore/base/mem.h>
 #include <ortcore/exec/executor.h>
+#include <ortcore/exec/transfer.h>
 #include <string.h>
 
 static bool is_maybe_tensor(const frame *f, int32_t v) {
@@ -157,7 +158,7 @@ feed frame_feed(const frame *f, int32_t v) {
   const slot *s = &f->slots[v];
   if (s->object) return (feed){.object = s->object};
   if (is_never_tensor(f, v) || (is_maybe_tensor(f, v) && !s->memory && !s->view.data)) return (feed){0};
-  return (feed){.view = &s->view, .memory = s->memory};
+  return (feed){.view = &s->view, .info = side_info(f->env, plan_on_device(f->owner, v)), .memory = s->memory};
 }
 
 /* ---- Pool ---------------------------------------------------------------------------------------------------------- */

@@ -17,7 +17,9 @@ typedef struct slot {
 /* What a graph input or a capture is in this run. The caller's until the run returns. */
 typedef struct feed {
   const tensor *view;                                       /* NULL for anything that is no tensor */
+  const ortc_memory_info *info;                             /* where the view lies; NULL: in host memory */
   buffer *memory;                                           /* what the view lies in, if counted */
+  bool fleeting;                                            /* the memory is somebody else's after the run: no result may stay in it */
   ortc_value *object;
   bool move;                                                /* the run takes the reference to object (which is NULL then) and so may edit in place */
 } feed;
@@ -114,7 +116,7 @@ void frame_release(frame *f);
 void frame_set(frame *f, int32_t v, buffer *memory, ortc_value *object);
 void frame_drop(frame *f, int32_t v);
 void frame_clear(frame *f);                                 /* drops everything that the run left */
-feed frame_feed(const frame *f, int32_t v);                 /* slot v as a feed of a subplan; nothing for NO_VALUE */
+feed frame_feed(const frame *f, int32_t v);                 /* slot v as a feed of a subplan, during a run; nothing for NO_VALUE */
 
 /* Idle frames, most recent first. */
 typedef struct frame_pool { pthread_mutex_t lock; frame *idle; int32_t count; } frame_pool;

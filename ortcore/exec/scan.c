@@ -41,7 +41,7 @@ static status scan_iterate(scan *x, exec_step *e, int64_t expected) {
   for (int64_t i = 0; i < x->length; ++i) {
     if (kernel_cancelled(&e->k)) return ERROR(FAIL, "the run was ended in iteration %" PRId64 " because its terminate flag is set", i);
     for (int32_t c = 0; c < l->carried_count; ++c) l->r.feeds[c] = carried_feed(&l->carried[c]);
-    for (int32_t k = 0; k < x->scan_count; ++k) l->r.feeds[l->carried_count + k] = (feed){.view = slicer_at(&x->slicers[k], i)};
+    for (int32_t k = 0; k < x->scan_count; ++k) l->r.feeds[l->carried_count + k] = (feed){.view = slicer_at(&x->slicers[k], i), .fleeting = x->slicers[k].copy != NULL};
     TRY(status_context(runner_run(&l->r), "iteration %" PRId64, i));
     status s = OK;
     for (int32_t c = 0; c < l->carried_count; ++c) carried_take(&l->carried[c], &l->r.targets[c]);

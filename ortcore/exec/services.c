@@ -29,7 +29,7 @@ static status service_output(kernel_ctx *k, int32_t i, int rank, const int64_t *
   layout order = planned->view.order;
   TRY(tensor_init(&s->view, planned->view.type, rank, dims));
   s->view.order = order;
-  target engine = target_engine(f, v), *t = target_of(f, f->targets, v);
+  target engine = target_engine(f->env, plan_on_device(f->owner, v)), *t = target_of(f, f->targets, v);
   if (t && !target_is_direct(f, t, v)) t = NULL;            /* made here, and copied there when the run ends */
   buffer *memory;
   TRY(target_resolve(t ? t : &engine, f->env, &s->view, &memory));

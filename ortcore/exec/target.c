@@ -58,9 +58,7 @@ target *target_of(const frame *f, target *targets, int32_t v) {
   return NULL;
 }
 
-target target_engine(const frame *f, int32_t v) {
-  return (target){.kind = TARGET_ENGINE, .info = plan_on_device(f->owner, v) ? &f->env->device_allocator->info : NULL};
-}
+target target_engine(const run_env *env, bool on_device) { return (target){.kind = TARGET_ENGINE, .info = side_info(env, on_device)}; }
 
 status target_resolve(target *t, run_env *env, tensor *where, buffer **out_memory) {
   *out_memory = NULL;

@@ -37,12 +37,22 @@ status transfer_bytes(run_env *env, const ortc_memory_info *to_info, void *to, c
   return move(env, to_info, to, from_info, from, bytes);
 }
 
-static const ortc_memory_info *side_info(const run_env *env, bool on_device) { return on_device ? &env->device_allocator->info : &memory_info_cpu; }
+const ortc_memory_info *side_info(const run_env *env, bool on_device) { return on_device ? &env->device_allocator->info : &memory_info_cpu; }
 
 status transfer_elements(run_env *env, bool on_device, const tensor *from, tensor *to) {
   const ortc_memory_info *side = side_info(env, on_device);
   if (from->type == ORTC_STRING && to->data != from->data) rcstr_retain_n(from->data, from->count);
   return move(env, side, to->data, side, from->data, tensor_bytes(from));
+}
+
+status transfer_rows(run_env *env, bool on_device, void *to, size_t to_step, const void *from, size_t from_step, size_t bytes, int64_t rows) {
+  const device *d = on_device ? env->device : device_cpu();
+  return d->vtable->copy_rows(d, env->stream, to, to_step, from, from_step, bytes, (size_t)rows);
+}
+
+status transfer_zeros(run_env *env, bool on_device, void *to, size_t bytes) {
+  const device *d = on_device ? env->device : device_cpu();
+  return bytes ? d->vtable->fill(d, env->stream, to, 0, bytes) : OK;
 }
 
 status transfer_feed(frame *f, int32_t v, const feed *from) {
@@ -54,7 +64,7 @@ status transfer_feed(frame *f, int32_t v, const feed *from) {
   ++env->stats.allocations;
   s->view.data = memory->data;
   frame_set(f, v, memory, NULL);
-  TRY(transfer_bytes(env, side_info(env, to_device), memory->data, from->memory ? &from->memory->info : &memory_info_cpu, from->view->data, tensor_bytes(from->view)));
+  TRY(transfer_bytes(env, side_info(env, to_device), memory->data, from->info ? from->info : &memory_info_cpu, from->view->data, tensor_bytes(from->view)));
   return to_device ? OK : stream_synchronise(env->stream);
 }
 

@@ -14,6 +14,11 @@ status transfer_elements(run_env *env, bool on_device, const tensor *from, tenso
 status transfer_feed(frame *f, int32_t v, const feed *from) MUST_CHECK;
 /* The node that placement put in. */
 status transfer_run(exec_step *e) MUST_CHECK;
+/* Copies of `bytes` each, from row to row, and zeros: on one side, in stream order, as what an operator computes. */
+status transfer_rows(run_env *env, bool on_device, void *to, size_t to_step, const void *from, size_t from_step, size_t bytes, int64_t rows) MUST_CHECK;
+status transfer_zeros(run_env *env, bool on_device, void *to, size_t bytes) MUST_CHECK;
+/* Memory of the engine on that side. */
+const ortc_memory_info *side_info(const run_env *env, bool on_device);
 /* The allocator for new memory of that kind (NULL: the host's). */
 ortc_allocator *side_allocator(const run_env *env, const ortc_memory_info *info);
 

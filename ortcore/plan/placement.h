@@ -2,7 +2,8 @@
  *
  * A node runs on the device if the provider has a kernel for it, unless it is shape arithmetic, whose results the host needs. A value lies where
  * it is made; a graph input or constant where it is read. Where a value is read on the other side a node MemcpyToHost or MemcpyFromHost,
- * with its reason, stands before its first reader there. Views follow what they view; subgraphs run on the host. */
+ * with its reason, stands before its first reader there. Views follow what they view. Subgraphs are placed with the
+ * graph around them, whose node runs on the host and decides there. */
 #ifndef ORTCORE_PLAN_PLACEMENT_H
 #define ORTCORE_PLAN_PLACEMENT_H
 
@@ -11,7 +12,7 @@
 #define COPY_TO_DEVICE "MemcpyFromHost"
 #define COPY_TO_HOST "MemcpyToHost"
 
-/* Of the main graph, after all passes. Sets node.kernel, node.placed_because and value.on_device. */
+/* Of the main graph with its subgraphs, after all passes. Sets node.kernel, node.placed_because and value.on_device. */
 status placement_apply(graph *g, const provider *p) MUST_CHECK;
 
 #endif

@@ -23,7 +23,9 @@ static status create_subplans(plan *p, step *s) {
   if (!s->subplans) return status_out_of_memory();
   for (int32_t i = 0; i < n->attr_count; ++i) {
     if (n->attrs[i].kind != ATTR_GRAPH) continue;
-    plan_env env = {.memory = p->memory, .threads = p->threads};
+    plan_env env = {.memory = p->memory, .threads = p->threads, .device = p->device, .device_memory = p->device_memory, .cuda = p->cuda};
+    env.subgraph = zone_printf(p->memory, "%s/%s", n->name, n->attrs[i].name);
+    if (!env.subgraph) return status_out_of_memory();
     TRY(plan_create(n->attrs[i].g, &env, &s->subplans[s->subplan_count]));
     ++s->subplan_count;
   }
@@ -120,8 +122,10 @@ static status build_steps(plan *p) {
   for (int32_t i = 0; i < g->node_count && !s; ++i) {
     if (!live[i]) continue;
     const node *n = g->nodes[i];
-    s = create_step(p, &p->steps[p->step_count], n);
-    ++p->step_count;                                        /* also after a failure, so that plan_release sees what it holds */
+    step *made = &p->steps[p->step_count++];                /* counted also after a failure, so that plan_release sees what it holds */
+    s = create_step(p, made, n);
+    made->number = p->total_steps++;
+    for (int32_t j = 0; j < made->subplan_count; ++j) p->total_steps += made->subplans[j]->total_steps;
     if (s) s = status_at_node(status_context(s, "node '%s' (%s)", n->name, n->op_type), n->name);
   }
   mem_free(live);
@@ -131,7 +135,7 @@ static status build_steps(plan *p) {
 /* ---- Constants on the device ------------------------------------------------------------------------------------------------ */
 
 static const tensor *constant_of(const value *v) {
-  const tensor *t = v->fact.value ? v->fact.value : v->default_value;
+  const tensor *t = v->is_capture ? NULL : v->fact.value ? v->fact.value : v->default_value;
   return t && v->on_device ? t : NULL;
 }
 
@@ -168,6 +172,7 @@ status plan_create(const graph *g, const plan_env *env, plan **out) {
   if (!p) return status_out_of_memory();
   p->graph = g;
   p->memory = memory;
+  p->subgraph = env->subgraph;
   p->threads = env->threads;
   p->device = env->device;
   p->cuda = env->cuda;

@@ -22,6 +22,7 @@ typedef struct step {
   const int32_t *in, *out;                                  /* slots, or NO_VALUE */
   int32_t release_count;
   const int32_t *releases;                                  /* slots that nobody reads after this step */
+  int32_t number;                                           /* of the steps before it, those of their subplans included */
   int32_t subplan_count;
   plan **subplans;                                          /* one a graph attribute, in the order of the node's attributes */
 } step;
@@ -33,11 +34,13 @@ typedef struct plan_env {
   const device *device;                                     /* NULL: everything is on the host */
   ortc_allocator *device_memory;                            /* for constants and what is computed ahead of runs */
   const struct cuda_options *cuda;                          /* outlives the plan */
+  const char *subgraph;                                     /* "node/attribute" of the graph around it; NULL: it is the main graph */
 } plan_env;
 
 struct plan {
   const graph *graph;
   zone *memory;
+  const char *subgraph;                                     /* as plan_env has it */
   const device *device;
   ortc_allocator *device_memory;                            /* retained */
   const struct cuda_options *cuda;
@@ -45,6 +48,7 @@ struct plan {
   void **on_device;                                         /* by slot: where in `weights` that of a constant or default is, or NULL */
   int threads;
   int32_t slot_count, step_count;
+  int32_t total_steps;                                      /* with those of subplans */
   step *steps;
   int32_t *last_use;                                        /* by slot: step that reads it last; PLAN_END for graph outputs; -1 if unread */
   int32_t *first_output;                                    /* by slot: the first graph output that it is, or -1 */

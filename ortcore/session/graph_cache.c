@@ -122,7 +122,8 @@ static bool find_obstacle(const frame *f, char reason[REASON]) {
   for (int32_t i = 0; i < f->step_count; ++i) {
     const exec_step *e = &f->steps[i];
     const node *n = e->source->node;
-    if (!is_device_work(e)) snprintf(reason, REASON, "node '%.100s' (%.40s) runs on the host", n->name, n->op_type);
+    if (e->flags & EXEC_CONTROL) snprintf(reason, REASON, "node '%.100s' (%.40s) decides on the host what runs", n->name, n->op_type);
+    else if (!is_device_work(e)) snprintf(reason, REASON, "node '%.100s' (%.40s) runs on the host", n->name, n->op_type);
     else if (!is_planned(f, e->source)) snprintf(reason, REASON, "the shape of what node '%.100s' (%.40s) computes depends on data", n->name, n->op_type);
     else continue;
     return true;
@@ -136,7 +137,7 @@ static bool find_host_end(const frame *f, const run_env *env, const feed *feeds,
   for (int32_t i = 0; i < g->input_count; ++i) {
     int32_t v = g->inputs[i];
     if (f->owner->last_use[v] < 0 || feeds[i].view == g->values[v].default_value) continue;
-    if (plan_on_device(f->owner, v) && side_is_device(env, feeds[i].memory ? &feeds[i].memory->info : NULL)) continue;
+    if (plan_on_device(f->owner, v) && side_is_device(env, feeds[i].info)) continue;
     snprintf(reason, REASON, "input '%.100s' is %s", g->values[v].name, plan_on_device(f->owner, v) ? "not in the device's memory" : "read on the host");
     return true;
   }

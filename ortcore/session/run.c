@@ -50,7 +50,7 @@ static status read_settings(const ortc_session *s, const ortc_run_options *optio
 /* ---- Feeds ------------------------------------------------------------------------------------------------------------------ */
 
 feed feed_of_value(const ortc_value *v) {
-  if (v->kind == ORTC_VALUE_TENSOR) return (feed){.view = &v->view, .memory = v->memory};
+  if (v->kind == ORTC_VALUE_TENSOR) return (feed){.view = &v->view, .info = v->memory ? &v->memory->info : NULL, .memory = v->memory};
   return v->kind == ORTC_VALUE_NONE ? (feed){0} : (feed){.object = (ortc_value *)(uintptr_t)v};
 }
 

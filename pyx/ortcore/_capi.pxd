@@ -205,6 +205,7 @@ cdef extern from "ortcore.h" nogil:
         const char *reason
         int64_t bytes
         const char *computed_by
+        const char *subgraph
     bint ortc_session_get_node(const ortc_session *session, size_t index, ortc_node_info *out_info)
     ortc_status *ortc_session_end_profiling(ortc_session *session, const char **out_path)
     int64_t ortc_session_get_profiling_start_ns(const ortc_session *session)

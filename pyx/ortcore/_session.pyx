@@ -130,13 +130,14 @@ cdef class NativeSession:
         return result
 
     def nodes(self):
-        """[(name, operator, domain, provider, reason, bytes, computed by)] of the nodes that a run executes."""
+        """[(name, operator, domain, provider, reason, bytes, computed by, subgraph)] of the nodes that a run executes."""
         cdef ortc_node_info node
         result = []
         while ortc_session_get_node(self.pointer, len(result), &node):
             result.append((node.name.decode(), node.op_type.decode(), node.domain.decode(), node.provider.decode(),
                            node.reason.decode() if node.reason is not NULL else None, None if node.bytes < 0 else node.bytes,
-                           node.computed_by.decode() if node.computed_by is not NULL else None))
+                           node.computed_by.decode() if node.computed_by is not NULL else None,
+                           node.subgraph.decode() if node.subgraph is not NULL else None))
         return result
 
     def end_profiling(self):

@@ -81,14 +81,16 @@ class PlacedNode(NamedTuple):
     reason: str | None                                      # in a session on CUDA: why it runs on the CPU, or why it copies
     bytes: int | None                                       # of its first output with the latest shapes, where they are known
     computed_by: str | None                                 # "ortcore", or the library that does it for the latest shapes; None if not known yet
+    subgraph: str | None                                    # "node/attribute" of the If, Loop or Scan that it is in; None in the main graph
 
     def __str__(self) -> str:
         library = "" if self.computed_by in (None, "ortcore") else f" by {self.computed_by}"
         size = "" if self.bytes is None else f", {self.bytes} bytes"
-        return f"{self.name} ({self.op_type}): {self.provider}{library}{size}" + (f", because {self.reason}" if self.reason else "")
+        inside = f" in {self.subgraph}" if self.subgraph else ""
+        return f"{self.name} ({self.op_type}){inside}: {self.provider}{library}{size}" + (f", because {self.reason}" if self.reason else "")
 
 
-def assigned_subgraphs(nodes: list[tuple[str, str, str, str, str | None, int | None, str | None]]) -> list[OrtEpAssignedSubgraph]:
+def assigned_subgraphs(nodes: list[tuple[str, str, str, str, str | None, int | None, str | None, str | None]]) -> list[OrtEpAssignedSubgraph]:
     """Nodes as NativeSession.nodes() gives them, gathered by provider."""
     by_provider: dict[str, list[OrtEpAssignedNode]] = {}
     for name, op_type, domain, provider, *_ in nodes:

@@ -121,3 +121,27 @@ def test_results_are_never_overwritten_once_they_are_inputs(negate):
             result = results[random.integers(COUNT)]
             inputs[i] = result.numpy().copy()
             binding.bind_ortvalue_input(f"x{i}", result)
+
+
+def test_a_loop_may_carry_the_number_of_its_iteration(cpu_session):
+    """The memory that the number is in has the next one soon; what is carried is the one before."""
+    body = h.make_graph([h.make_node("Identity", ["before"], ["seen"])], "body",
+                        [models.value("i", P.INT64, []), models.value("c", P.BOOL, []), models.value("before", P.INT64, [])],
+                        [models.value("c", P.BOOL, []), models.value("i", P.INT64, []), models.value("seen", P.INT64, [])])
+    session = cpu_session(models.model([h.make_node("Loop", ["n", "", "first"], ["last", "all"], body=body)],
+                                       [models.value("n", P.INT64, []), models.value("first", P.INT64, [])],
+                                       [models.value("last", P.INT64, []), models.value("all", P.INT64, ["t"])]))
+    last, every = session.run(None, {"n": np.array(4), "first": np.array(-1)})
+    assert last == 3 and every.tolist() == [-1, 0, 1, 2]
+
+
+def test_a_scan_may_carry_its_slice(cpu_session):
+    """Slices along another axis than the first are gathered, each where the one before was."""
+    body = h.make_graph([h.make_node("Identity", ["before"], ["seen"])], "body", [models.value("before", P.FLOAT, [3]), models.value("x", P.FLOAT, [3])],
+                        [models.value("x", P.FLOAT, [3]), models.value("seen", P.FLOAT, [3])])
+    session = cpu_session(models.model([h.make_node("Scan", ["first", "a"], ["last", "all"], body=body, num_scan_inputs=1, scan_input_axes=[1])],
+                                       [models.value("first", P.FLOAT, [3]), models.value("a", P.FLOAT, [3, 2])],
+                                       [models.value("last", P.FLOAT, [3]), models.value("all", P.FLOAT, ["t", 3])]))
+    first = np.full(3, -1, np.float32)
+    last, every = session.run(None, {"first": first, "a": A})
+    assert last.tolist() == A[:, 1].tolist() and every.tolist() == [first.tolist(), A[:, 0].tolist()]

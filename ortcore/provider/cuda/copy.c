@@ -56,3 +56,34 @@ status gpu_copy(const device *d, stream *s, memory_place to, memory_place from, 
   gpu_leave(token);
   return failed;
 }
+
+/* The farthest apart that rows of one copy may be; CUDA's limit is a little more. */
+#define WIDEST_STEP ((size_t)1 << 30)
+
+static cudaError_t enqueue_rows(void *to, size_t to_step, const void *from, size_t from_step, size_t bytes, size_t rows, cudaStream_t on) {
+  cudaError_t error = cudaSuccess;
+  if (to_step <= WIDEST_STEP && from_step <= WIDEST_STEP) return cudaMemcpy2DAsync(to, to_step, from, from_step, bytes, rows, cudaMemcpyDeviceToDevice, on);
+  for (size_t i = 0; i < rows && error == cudaSuccess; ++i)
+    error = cudaMemcpyAsync((char *)to + i * to_step, (const char *)from + i * from_step, bytes, cudaMemcpyDeviceToDevice, on);
+  return error;
+}
+
+status gpu_copy_rows(const device *d, stream *s, void *to, size_t to_step, const void *from, size_t from_step, size_t bytes, size_t rows) {
+  const gpu *g = gpu_of(d);
+  intptr_t token;
+  if (bytes == 0 || rows == 0) return OK;
+  TRY(gpu_enter(g, &token));
+  status failed = gpu_status(g, enqueue_rows(to, to_step, from, from_step, bytes, rows, raw_stream(s)), "a copy of rows cannot be enqueued");
+  gpu_leave(token);
+  return failed;
+}
+
+status gpu_fill(const device *d, stream *s, void *to, int byte, size_t bytes) {
+  const gpu *g = gpu_of(d);
+  intptr_t token;
+  if (bytes == 0) return OK;
+  TRY(gpu_enter(g, &token));
+  status failed = gpu_status(g, cudaMemsetAsync(to, byte, bytes, raw_stream(s)), "memory cannot be filled");
+  gpu_leave(token);
+  return failed;
+}

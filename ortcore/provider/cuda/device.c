@@ -98,7 +98,7 @@ const device_vtable cuda_device_vtable = {
   .stream_create = gpu_stream_create, .stream_wrap = gpu_stream_wrap,
   .stream_handle = gpu_stream_handle, .stream_release = gpu_stream_release, .stream_synchronise = gpu_stream_synchronise,
   .event_create = gpu_event_create, .event_wrap = gpu_event_wrap, .event_release = gpu_event_release, .event_record = gpu_event_record, .event_synchronise = gpu_event_synchronise,
-  .stream_wait = gpu_stream_wait, .copy = gpu_copy, .capture_begin = gpu_capture_begin, .capture_end = gpu_capture_end,
+  .stream_wait = gpu_stream_wait, .copy = gpu_copy, .copy_rows = gpu_copy_rows, .fill = gpu_fill, .capture_begin = gpu_capture_begin, .capture_end = gpu_capture_end,
   .is_capturing = gpu_is_capturing, .graph_update = gpu_graph_update, .graph_launch = gpu_graph_launch, .graph_release = gpu_graph_release, .marks = gpu_marks};
 
 static gpu *gpu_create(int index) {

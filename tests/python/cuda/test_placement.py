@@ -49,16 +49,6 @@ def test_one_value_is_copied_once_for_all_its_readers(session):
     assert [node.op_type for node in s.explain()].count("MemcpyToHost") == 1
 
 
-def test_subgraphs_run_on_the_host(session):
-    branch = lambda op: h.make_graph([h.make_node(op, ["r"], ["o"])], op, [], [models.value("o", P.FLOAT, None)])  # noqa: E731
-    nodes = [h.make_node("Exp", ["x"], ["r"]), h.make_node("If", ["c"], ["i"], then_branch=branch("Neg"), else_branch=branch("Abs")),
-             h.make_node("Neg", ["i"], ["y"])]
-    s = session(models.model(nodes, [models.value("x", P.FLOAT, ["N"]), models.value("c", P.BOOL, [])], [models.value("y", P.FLOAT, ["N"])]))
-    x = np.array([0, 1], np.float32)
-    np.testing.assert_allclose(s.run(None, {"x": x, "c": np.array(True)})[0], np.exp(x), rtol=1e-6)
-    np.testing.assert_allclose(s.run(None, {"x": x, "c": np.array(False)})[0], -np.exp(x), rtol=1e-6)
-
-
 def test_inputs_and_outputs_on_either_side(session, add, two):
     a, b, c = two
     device = [ort.OrtValue.ortvalue_from_numpy(v, "cuda") for v in (a, b)]

@@ -1,0 +1,217 @@
+"""If, Loop and Scan: what their subgraphs hold runs on the device, as on the CPU; the host decides. The models are in ONNX's text syntax."""
+import numpy as np
+import onnx.parser
+import pytest
+
+import ortcore as ort
+import ortcore.cuda
+from ortcore.cuda import emulation
+
+CUDA, CPU = "CUDAExecutionProvider", "CPUExecutionProvider"
+POLICIES = [("starve", 1), ("random", 2), ("random", 3), ("eager", 4)]
+
+
+@pytest.fixture(params=POLICIES if ortcore.cuda.is_emulated() else [None], ids=str)
+def order(request):
+    """In which the device runs what it may: on the emulated one in several, with every access watched."""
+    if request.param:
+        emulation.configure(policy=request.param[0], seed=request.param[1], race_check=1)
+    yield
+    if request.param:
+        emulation.configure(policy="starve", race_check=0)
+
+
+def model(text):
+    return onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 18]>\n{text}').SerializeToString()
+
+
+def on_device(session):
+    """{operator: whether it runs on the device} of nodes in subgraphs."""
+    return {node.op_type: node.provider == CUDA for node in session.explain() if node.subgraph}
+
+
+def copies(session):
+    """[(operator, is it in a subgraph)] of the copies between the sides."""
+    return [(node.op_type, node.subgraph is not None) for node in session.explain() if node.op_type.startswith("Memcpy")]
+
+
+def run_bound(session, feeds):
+    """With everything bound on the device."""
+    binding = session.io_binding()
+    for name, x in feeds.items():
+        binding.bind_ortvalue_input(name, ort.OrtValue.ortvalue_from_numpy(x, "cuda"))
+    for output in session.get_outputs():
+        binding.bind_output(output.name, "cuda")
+    session.run_with_iobinding(binding)
+    return binding.copy_outputs_to_cpu()
+
+
+def assert_as_on_the_cpu(made, *all_feeds):
+    """Runs of one session, one after the other and all over again; its results are those of the CPU provider. Returns it."""
+    session = ort.InferenceSession(made, providers=[CUDA, CPU])
+    reference = ort.InferenceSession(made, providers=[CPU])
+    for feeds in all_feeds * 2:
+        want = reference.run(None, feeds)
+        for got in (session.run(None, feeds), run_bound(session, feeds)):
+            for a, b in zip(got, want, strict=True):
+                assert a.shape == b.shape and a.dtype == b.dtype
+                np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+    return session
+
+
+X = np.arange(-3, 5, dtype=np.float32)
+EITHER = [{"x": X, "c": np.array(c)} for c in (True, False)]
+
+
+# ---- If --------------------------------------------------------------------------------------------------------------------------
+
+BRANCHES = """main (float[N] x, bool c) => (float[N] y) {
+  r = Exp(x)
+  i = If (c) <then_branch = yes () => (float[N] a) { a = Neg(r) }, else_branch = no () => (float[N] b) { b = Mul(r, r) }>
+  y = Neg(i)
+}"""
+
+
+def test_branches_run_on_the_device(order):
+    session = assert_as_on_the_cpu(model(BRANCHES), *EITHER)
+    assert on_device(session) == {"Neg": True, "Mul": True} and not copies(session)
+    np.testing.assert_allclose(session.run(None, EITHER[0])[0], np.exp(X), rtol=1e-6)
+    np.testing.assert_allclose(session.run(None, EITHER[1])[0], -np.exp(X) ** 2, rtol=1e-6)
+
+
+def test_the_nodes_of_a_subgraph_follow_its_node():
+    nodes = ort.InferenceSession(model(BRANCHES), providers=[CUDA, CPU]).explain()
+    assert [node.op_type for node in nodes] == ["Exp", "If", "Neg", "Mul", "Neg"]
+    name = nodes[1].name
+    assert [node.subgraph for node in nodes] == [None, None, f"{name}/then_branch", f"{name}/else_branch", None]
+    assert nodes[1].provider == CPU and "decides on the host" in nodes[1].reason and f"(Mul) in {name}/else_branch: {CUDA}" in str(nodes[3])
+
+
+def test_a_run_that_stays_on_the_device_copies_nothing(emulated):
+    session = ort.InferenceSession(model(BRANCHES), providers=[CUDA, CPU])
+    binding = session.io_binding()
+    binding.bind_ortvalue_input("x", ort.OrtValue.ortvalue_from_numpy(X, "cuda"))
+    binding.bind_cpu_input("c", np.array(True))
+    binding.bind_output("y", "cuda")
+    session.run_with_iobinding(binding)
+    emulated.clear()
+    session.run_with_iobinding(binding)
+    counters = emulated.counters()
+    assert counters["copies_host_to_device"] == counters["copies_device_to_host"] == counters["allocations"] == 0
+
+
+def test_a_condition_of_the_device_is_brought_to_the_host(order):
+    session = assert_as_on_the_cpu(model("""main (float[N] x) => (float[N] y) {
+      zero = Constant <value_float = 0.0> ()
+      s = ReduceSum <keepdims = 0> (x)
+      c = Greater(s, zero)
+      y = If (c) <then_branch = yes () => (float[N] a) { a = Neg(x) }, else_branch = no () => (float[N] b) { b = Abs(x) }>
+    }"""), {"x": X}, {"x": -X})
+    assert copies(session) == [("MemcpyToHost", False)]
+
+
+def test_what_a_branch_reads_on_both_sides_is_copied_before_the_node(order):
+    session = assert_as_on_the_cpu(model("""main (float[2,2] x, bool c) => (float y) {
+      r = Exp(x)
+      y = If (c) <then_branch = yes () => (float a) { d = Det(r) n = ReduceSum <keepdims = 0> (r) a = Add(d, n) },
+                  else_branch = no () => (float b) { b = ReduceMax <keepdims = 0> (r) }>
+    }"""), *({"x": X[:4].reshape(2, 2), "c": np.array(c)} for c in (True, False)))
+    assert on_device(session) | {"MemcpyFromHost": None} == {"Det": False, "ReduceSum": True, "Add": True, "ReduceMax": True, "MemcpyFromHost": None}
+    assert copies(session) == [("MemcpyToHost", False), ("MemcpyFromHost", True)]
+    to_host = next(node for node in session.explain() if node.op_type == "MemcpyToHost")
+    assert "(If) reads it in a subgraph on the host" in to_host.reason
+
+
+def test_branches_that_compute_on_different_sides_agree(order):
+    session = assert_as_on_the_cpu(model("""main (float[2,2] x, bool c) => (float y) {
+      i = If (c) <then_branch = yes () => (float a) { a = Det(x) }, else_branch = no () => (float b) { b = ReduceMax <keepdims = 0> (x) }>
+      y = Neg(i)
+    }"""), *({"x": X[:4].reshape(2, 2), "c": np.array(c)} for c in (True, False)))
+    assert ("MemcpyFromHost", True) in copies(session)
+    assert any("takes this result of its subgraph on the device" in (node.reason or "") for node in session.explain())
+
+
+def test_branches_that_give_what_they_got(order):
+    session = assert_as_on_the_cpu(model("""main (float[N] x, bool c) => (float[N] y, float[N] z, float[N] w) {
+      r = Exp(x)
+      y, z = If (c) <then_branch = yes () => (float[N] r, float[N] r) { }, else_branch = no () => (float[N] a, float[N] x) { a = Neg(x) }>
+      w = Neg(z)
+    }"""), *EITHER)
+    assert not copies(session)
+
+
+def test_branches_with_constants_and_weights(order):
+    assert_as_on_the_cpu(model("""main (float[2] x, bool c) => (float[2] y, float[2] z)
+      <float[2,2] outer = {1, 2, 3, 4}> {
+      y = If (c) <then_branch = yes () => (float[2] a) <float[2,2] inner = {5, 6, 7, 8}> { m = MatMul(x, inner) a = MatMul(m, outer) },
+                  else_branch = no () => (float[2] b) <float[2] b = {9, 10}> { }>
+      z = MatMul(x, outer)
+    }"""), *({"x": X[:2], "c": np.array(c)} for c in (True, False)))
+
+
+def test_shapes_that_differ_between_branches(order):
+    assert_as_on_the_cpu(model("""main (float[N] x, bool c) => (float[M] y) {
+      i = If (c) <then_branch = yes () => (float[K] a) { a = Concat <axis = 0> (x, x) }, else_branch = no () => (float[K] b) { b = Neg(x) }>
+      y = Exp(i)
+    }"""), *EITHER, *({"x": X[:n], "c": np.array(c)} for n in (1, 0, 3) for c in (True, False)))
+
+
+def test_shape_arithmetic_in_branches_stays_on_the_host(order):
+    session = assert_as_on_the_cpu(model("""main (float[N,M] x, bool c) => (float[A,B] y) {
+      s = Shape(x)
+      last = Constant <value_ints = [1]> ()
+      minus = Constant <value_ints = [-1]> ()
+      first = Constant <value_ints = [0]> ()
+      shape = If (c) <then_branch = yes () => (int64[2] a) { n = Gather(s, last) a = Concat <axis = 0> (n, minus) },
+                      else_branch = no () => (int64[2] b) { n2 = Gather(s, first) b = Concat <axis = 0> (n2, minus) }>
+      r = Exp(x)
+      y = Reshape(r, shape)
+    }"""), *({"x": X[:6].reshape(3, 2), "c": np.array(c)} for c in (True, False)))
+    assert not any(on_device(session).values()) and not copies(session)
+
+
+NESTED = """main (float[N] x, bool c, bool d) => (float[N] y) {
+  r = Exp(x)
+  y = If (c) <
+    then_branch = yes () => (float[N] a) {
+      q = Neg(r)
+      a = If (d) <then_branch = yesyes () => (float[N] aa) { aa = Mul(q, x) }, else_branch = yesno () => (float[N] ab) { ab = Add(r, q) }>
+    },
+    else_branch = no () => (float[N] b) { b = Sub(x, r) }>
+}"""
+
+
+def test_branches_in_branches(order):
+    session = assert_as_on_the_cpu(model(NESTED), *({"x": X, "c": np.array(c), "d": np.array(d)} for c in (True, False) for d in (True, False)))
+    assert on_device(session) == {"Neg": True, "If": False, "Mul": True, "Add": True, "Sub": True} and not copies(session)
+
+
+def test_sequences_in_branches_are_the_hosts(order):
+    session = assert_as_on_the_cpu(model("""main (float[N] x, bool c) => (float[M] y) {
+      zero = Constant <value_int = 0> ()
+      r = Exp(x)
+      q = If (c) <then_branch = yes () => (seq(float[N]) a) { n = Neg(r) a = SequenceConstruct(n, r) },
+                  else_branch = no () => (seq(float[N]) b) { b = SequenceConstruct(r) }>
+      t = SequenceAt(q, zero)
+      y = Neg(t)
+    }"""), *EITHER)
+    assert on_device(session)["Neg"] and not on_device(session)["SequenceConstruct"]
+
+
+def test_an_error_in_a_branch_names_its_node():
+    session = ort.InferenceSession(model("""main (float[N] x, float[M] z, bool c) => (float[K] y) {
+      y = If (c) <then_branch = yes () => (float[K] a) { a = Add(x, z) }, else_branch = no () => (float[K] b) { b = Neg(x) }>
+    }"""), providers=[CUDA, CPU])
+    feeds = {"x": X[:2], "z": X[:3], "c": np.array(True)}
+    with pytest.raises(RuntimeError, match=r"\(If\).*\(Add\)|\(Add\).*\(If\)"):
+        session.run(None, feeds)
+    assert session.run(None, {**feeds, "c": np.array(False)})[0].tolist() == [3, 2]
+
+
+def test_a_run_with_control_flow_is_not_recorded_and_says_why(capfd):
+    session = ort.InferenceSession(model(BRANCHES), providers=[(CUDA, {"enable_cuda_graph": "1"}), CPU])
+    for _ in range(3):
+        for feeds in EITHER:
+            np.testing.assert_allclose(run_bound(session, feeds)[0], ort.InferenceSession(model(BRANCHES)).run(None, feeds)[0], rtol=1e-6)
+    assert "(If) decides on the host what runs" in capfd.readouterr().err
+    assert session.stats()["total"]["graph_captures"] == 0
