@@ -36,13 +36,16 @@ static status add_dims(proto *p, const wire_field *f) {
 
 static status add_external(reader *r, proto *p, const wire_field *f) {
   char *key = NULL, *value = NULL;
+  bool cut = false;                                          /* by a NUL byte, where a C string ends */
   wire_field g;
   wire w = wire_message(f);
   while (wire_next(&w, &g)) {
     if (g.number == 1 && !(key = wire_text(r->m->memory, &g))) return status_out_of_memory();
     if (g.number == 2 && !(value = wire_text(r->m->memory, &g))) return status_out_of_memory();
+    if (g.number == 2) cut = strlen(value) < g.bytes;
   }
   if (w.bad || !key || !value) return malformed("external data of a tensor");
+  if (cut) return ERROR(FAIL, "external data of a tensor has %s '%s\\0...': no file name and no size holds a NUL byte; the model's file is damaged", key, value);
   if (!strcmp(key, "location")) {
     p->location = value;
     return OK;

@@ -152,6 +152,12 @@ def test_external_data_stays_in_its_folder(folder, location):
         load_in(folder, external_model(location, offset=5))
 
 
+@pytest.mark.parametrize("fields", [{"location": "w.bin\0x"}, {"location": "\0"}, {"location": "w.bin", "length": "24\0"}])
+def test_external_data_with_a_nul_byte(folder, fields):
+    with pytest.raises(Fail, match=r"external data of a tensor has (location|length) '.*\\0...'.* NUL byte"):
+        load_in(folder, external_model(**fields))
+
+
 def test_external_data_of_an_absolute_path(folder):
     with pytest.raises(Fail, match="absolute"):
         load_in(folder, external_model(str(folder / "w.bin"), offset=5))
