@@ -211,7 +211,9 @@ typedef enum ortc_value_kind {
   ORTC_VALUE_TENSOR, ORTC_VALUE_SPARSE, ORTC_VALUE_SEQUENCE, ORTC_VALUE_MAP
 } ortc_value_kind;
 
-/* Called exactly once when the last reference to borrowed memory goes, from whatever thread drops it. */
+/* How the caller learns that memory it has lent is its own again. If the function that was given it succeeded, it is called exactly once, when the
+ * last reference to the memory goes, from whatever thread drops that; of a model that needs nothing of its bytes, before the function returns. If
+ * the function failed, the memory has stayed the caller's, and it is never called. */
 typedef void (*ortc_release_fn)(void *user);
 
 /* Dense tensor in memory of its own, uninitialised (strings: empty). allocator NULL: the default one. */

@@ -26,11 +26,8 @@ ortc_status *ortc_session_create_from_memory(const void *data, size_t bytes, ort
     if (bytes) memcpy(memory->data, data, bytes);
   }
   status s = session_create(NULL, memory, options, out_session);
-  if (s && release) {
-    /* After a failure the memory is the caller's again, unless something in the library still holds it. */
-    memory->release = NULL;
-  }
-  buffer_release(memory);
+  if (s) buffer_abandon(memory);
+  else buffer_release(memory);
   return s;
 }
 

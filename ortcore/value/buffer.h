@@ -21,7 +21,7 @@ status buffer_create(ortc_allocator *allocator, size_t bytes, buffer **out) MUST
 status buffer_create_strings(ortc_allocator *allocator, int64_t count, buffer **out) MUST_CHECK;   /* zeroed: all "" */
 /* On failure `release` is not called: the memory is still the caller's. */
 status buffer_borrow(const ortc_memory_info *info, void *data, size_t bytes, ortc_release_fn release, void *user, buffer **out) MUST_CHECK;
-/* Drops a buffer that nobody has seen yet without calling `release`, for makers that fail later on. */
+/* Drops a buffer that nobody else holds (any more) without calling `release`, for makers that fail later on. */
 void buffer_abandon(buffer *b);
 buffer *buffer_retain(buffer *b);
 void buffer_release(buffer *b);

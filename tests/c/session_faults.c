@@ -147,6 +147,84 @@ static void test_dense(void) { sweep(TEST_DATA "/dense.onnx"); }
 static void test_control(void) { sweep(TEST_DATA "/control.onnx"); }
 static void test_products(void) { sweep(TEST_DATA "/products.onnx"); }
 
+/* ---- Memory that the caller lends ---- */
+
+static int released;
+static void count_release(void *user) { ++*(int *)user; }
+
+static char model[4096];
+static size_t model_bytes;
+static ortc_session *identity;
+
+static ortc_status *lend_value(void **out) {
+  return ortc_value_create_borrowed(NULL, ORTC_FLOAT, 1, (int64_t[]){ROWS * COLUMNS}, x_data, sizeof x_data, count_release, &released, (ortc_value **)out);
+}
+static void drop_value(void *value) { ortc_value_release(value); }
+
+static ortc_status *lend_model(void **out) {
+  return ortc_session_create_from_memory(model, model_bytes, count_release, &released, NULL, (ortc_session **)out);
+}
+static void drop_session(void *session) { ortc_session_release(session); }
+
+static ortc_status *lend_file(void **out) {
+  ortc_session_options *o = *out = ortc_session_options_create();
+  return ortc_session_options_add_external_file(o, "w", x_data, sizeof x_data, count_release, &released);
+}
+static void drop_options(void *options) { ortc_session_options_release(options); }
+
+static int no_memory(void *user, const char *name, ortc_element_type type, size_t rank, const int64_t *dims, size_t bytes, void **out) {
+  (void)user, (void)name, (void)type, (void)rank, (void)dims, (void)bytes, (void)out;
+  return 1;
+}
+
+static ortc_status *lend_capacity(void **out) {
+  ortc_status *s = ortc_binding_create(identity, (ortc_binding **)out);
+  return s ? s : ortc_binding_bind_output_capacity(*out, "y", NULL, x_data, sizeof x_data, count_release, &released);
+}
+static ortc_status *lend_allocator(void **out) {
+  ortc_status *s = ortc_binding_create(identity, (ortc_binding **)out);
+  return s ? s : ortc_binding_bind_output_allocator(*out, "y", NULL, no_memory, count_release, &released);
+}
+static void drop_binding(void *binding) { ortc_binding_release(binding); }
+
+static const struct { ortc_status *(*lend)(void **out); void (*drop)(void *object); } lenders[] = {
+  {lend_value, drop_value}, {lend_model, drop_session}, {lend_file, drop_options}, {lend_capacity, drop_binding}, {lend_allocator, drop_binding}};
+
+/* Released once if it was taken (at once, if nothing of it is needed), never if it was not, wherever memory runs out on the way. */
+static void test_lent_memory(void) {
+  FILE *file = fopen(TEST_DATA "/identity.onnx", "rb");
+  model_bytes = file ? fread(model, 1, sizeof model, file) : 0;
+  CHECK(file && model_bytes && model_bytes < sizeof model && !fclose(file));
+  CHECK_OK(ortc_session_create_from_file(TEST_DATA "/identity.onnx", NULL, &identity));
+  for (size_t i = 0; i < sizeof lenders / sizeof *lenders; ++i) {
+    int failures = 0;
+    bool happened = true;
+    for (uint64_t n = 1; happened; ++n) {
+      void *object = NULL;
+      released = 0;
+      ortc_allocator_inject_failure(n);
+      ortc_status *s = lenders[i].lend(&object);
+      happened = disarm();
+      failures += s != NULL;
+      CHECKF(!released || !s, "lender %zu, allocation %llu: %s", i, (unsigned long long)n, ortc_status_get_message(s));
+      bool taken = !s;
+      ortc_status_release(s);
+      lenders[i].drop(object);
+      CHECKF(released == (taken ? 1 : 0), "lender %zu, allocation %llu: %d", i, (unsigned long long)n, released);
+    }
+    CHECK(failures > 0);
+  }
+  ortc_session_release(identity);
+  /* The same of memory that is refused for what it is. */
+  void *object = NULL;
+  released = 0;
+  model_bytes /= 2;
+  CHECK_ERROR(lend_model(&object), INVALID_PROTOBUF, "");
+  CHECK_ERROR(ortc_value_create_borrowed(NULL, ORTC_FLOAT, 1, (int64_t[]){100}, x_data, sizeof x_data, count_release, &released, (ortc_value **)&object), INVALID_ARGUMENT,
+              "needs 400 bytes");
+  CHECK_INT(released, 0);
+}
+
 int main(void) {
   RUN(test_identity);
   RUN(test_moves);
@@ -154,5 +232,6 @@ int main(void) {
   RUN(test_dense);
   RUN(test_control);
   RUN(test_steady_state);
+  RUN(test_lent_memory);
   return check_result();
 }
