@@ -35,10 +35,11 @@ MULTIVERSION static void NAME(row_subtract)(const T *x, T *y, int64_t n, T m, T 
   for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) - log_sum;
 }
 
+/* The first of the largest elements, which is the first NaN if there is one, as ArgMax has it. */
 static void NAME(hard_row)(const T *x, T *y, int64_t n, int64_t step) {
   int64_t best = 0;
-  for (int64_t i = 1; i < n; ++i)
-    if (x[i * step] > x[best * step]) best = i;
+  for (int64_t i = 1; i < n && !isnan(x[best * step]); ++i)
+    if (x[i * step] > x[best * step] || isnan(x[i * step])) best = i;
   for (int64_t i = 0; i < n; ++i) y[i * step] = (T)(i == best);
 }
 

@@ -110,13 +110,14 @@ __global__ void __launch_bounds__(most_threads, 1) columns_kernel(const T *x, T 
   }
 }
 
-/* The first of the largest elements; it is the first one of all if that is NaN, and other NaNs are passed over. */
+/* The first of the largest elements, which is the first NaN if there is one, as ArgMax has it. */
 template <class C> struct largest {
   C value;
   int32_t set;                                             /* 0: of no elements */
   int64_t index;
+  static ON_GPU bool above(C p, C q) { return p > q || (isnan(p) && !isnan(q)); }
   static ON_GPU largest join(const largest &a, const largest &b) {
-    bool take_b = !a.set || (b.set && (b.value > a.value || (b.value == a.value && b.index < a.index)));
+    bool take_b = !a.set || (b.set && (above(b.value, a.value) || (!above(a.value, b.value) && b.index < a.index)));
     return take_b ? b : a;
   }
 };
@@ -128,11 +129,7 @@ template <class T> __global__ void __launch_bounds__(most_threads, 1) hard_kerne
   for (int64_t first = static_cast<int64_t>(blockIdx.x) * blockDim.y; first < lines; first += static_cast<int64_t>(gridDim.x) * blockDim.y) {
     int64_t line = first + threadIdx.y, end = line < lines ? n : 0, at = line / inner * n * inner + line % inner;
     largest<C> best = {0, 0, 0};
-    bool starts_with_nan = end && isnan(load(x[at]));
-    for (int64_t i = threadIdx.x; i < end && !starts_with_nan; i += blockDim.x) {
-      largest<C> next = {load(x[at + i * inner]), 1, i};
-      if (!isnan(next.value)) best = largest<C>::join(best, next);
-    }
+    for (int64_t i = threadIdx.x; i < end; i += blockDim.x) best = largest<C>::join(best, largest<C>{load(x[at + i * inner]), 1, i});
     best = row_reduce(best, reinterpret_cast<largest<C> *>(memory), join);
     for (int64_t i = threadIdx.x; i < end; i += blockDim.x) y[at + i * inner] = store<T>(i == best.index);
   }

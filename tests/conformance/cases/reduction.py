@@ -82,6 +82,22 @@ CASES = [
     case("LogSoftmax", 13, [data((3, 9))], lambda x: np.log(softmax(x)), rtol=1e-5, atol=1e-6),
     case("LogSoftmax", 11, [data((2, 3, 4))], lambda x: np.log(softmax(x.reshape(2, 12))).reshape(2, 3, 4), rtol=1e-5, atol=1e-6),
     case("Hardmax", 13, [data((3, 4))], lambda x: (np.arange(4) == x.argmax(-1)[:, None]).astype(x.dtype)),
+    *[
+        case(op, 13, [np.array([[1, np.nan, 3, np.nan], [np.nan, 9, 1, 2], [5, 6, 7, np.nan]], np.float32)], np.array([1, 0, 3], np.int64),
+             attrs={"axis": 1, "keepdims": 0}, id="NaN", peer="passes NaN over, but for the first element")
+        for op in ("ArgMax", "ArgMin")
+    ],
+    *[
+        case("Hardmax", 13, [np.moveaxis(np.array([[1, np.nan, 3, np.nan], [np.nan, 9, 1, 2], [5, 6, 7, np.nan]], np.float32), 1, axis).copy()],
+             np.moveaxis(np.array([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1]], np.float32), 1, axis).copy(), attrs={"axis": axis},
+             id=f"NaN, axis {axis}", peer="passes NaN over")
+        for axis in (0, 1)
+    ],
+    *[
+        case("MaxPool", 12, [np.array([[[1, np.nan, 3, 2, 1]]], np.float32)], np.array([[[np.nan, np.nan, 3][: 6 - window]]], np.float32),
+             attrs={"kernel_shape": [window]}, id=f"NaN, window {window}", peer="passes NaN over by place")
+        for window in (3, 4)
+    ],
     case("Hardmax", 11, [data((3, 4))], lambda x: (np.arange(4) == x.argmax(-1)[:, None]).astype(x.dtype)),
     case("LayerNormalization", 17, [data((3, 5, 64)), data((64,)), data((64,))], lambda x, s, b: layer_norm(x, s, b), rtol=1e-4, atol=1e-5),
     case("LayerNormalization", 17, [data((3, 4, 6)), data((4, 6))], lambda x, s: layer_norm(x, s, axis=1)[0], attrs={"axis": 1}, rtol=1e-4, atol=1e-5),
