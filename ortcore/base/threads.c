@@ -34,12 +34,16 @@ void threads_give_back(int threads) {
 }
 
 #ifdef ORTCORE_OPENMP
-void threads_set_team(int threads) { omp_set_num_threads(threads); }
+int threads_set_team(int threads) {
+  int before = omp_get_max_threads();
+  omp_set_num_threads(threads);
+  return before;
+}
 
 /* A forked child has no helpers but would believe in its parent's team and wait for it for ever. Pausing lets the team go first. */
 static void before_fork(void) { omp_pause_resource_all(omp_pause_soft); }
 #else
-void threads_set_team(int threads) { (void)threads; }
+int threads_set_team(int threads) { return threads; }
 static void before_fork(void) {}
 #endif
 

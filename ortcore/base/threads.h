@@ -11,8 +11,9 @@ int threads_get_budget(void);
 /* Takes up to `wanted` threads (the caller included) from the budget: at least 1, which is always free. Give the same number back. */
 int threads_acquire(int wanted);
 void threads_give_back(int threads);
-/* The libraries' per-thread setting (omp_set_num_threads), which oneDNN reads when it creates and executes primitives. */
-void threads_set_team(int threads);
+/* The calling thread's setting of OpenMP (omp_set_num_threads), which oneDNN reads when it creates and executes primitives. Gives what it was: the
+ * setting is the caller's, who finds it unchanged when a session was made or run. */
+int threads_set_team(int threads);
 
 typedef void (*range_fn)(void *context, int64_t begin, int64_t end);
 /* Calls fn over [0, total) in disjoint ranges, on up to `threads` threads, no range shorter than `grain` but the last.

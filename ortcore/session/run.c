@@ -276,7 +276,9 @@ status session_run(ortc_session *s, const ortc_run_options *options, feed *feeds
   for (int32_t i = 0; i < s->mapped_count; ++i) TRY(file_check(s->mapped[i]));
   TRY(complete_feeds(s, feeds));
   TRY(session_check_symbols(s, feeds));
+  int team = threads_set_team(s->threads);
   status result = s->lanes.device ? run_on_device(&c) : run_on_lane(&c);
+  threads_set_team(team);
   if (c.settings.shrink) {
     frame_pool_trim(&s->frames);
     ortc_allocator_shrink(s->allocator);

@@ -165,7 +165,9 @@ status session_create(const char *path, buffer *bytes, const ortc_session_option
   status result = session_options_copy(options, &s->options);
   if (!result) {
     int before = log_set_thread_severity((int)option_int(s, "log_severity_level", -1));
+    int team = threads_set_team(1);                        /* kernels that prepare weights set what they need */
     result = load(s, path, bytes, options ? &options->cancel : NULL);
+    threads_set_team(team);
     log_set_thread_severity(before);
   }
   if (result) {

@@ -16,7 +16,8 @@ SMALL, LARGE = 16, 2_000_000                                # weights: 64 bytes,
 def model(size, content):
     """y = x + w"""
     weights = np.full(size, content, np.float32)
-    return models.model([onnx.helper.make_node("Add", ["x", "w"], ["y"])], [models.value("x", P.FLOAT, [1])], [models.value("y", P.FLOAT, [size])], {"w": weights})
+    node = onnx.helper.make_node("Add", ["x", "w"], ["y"])
+    return models.model([node], [models.value("x", P.FLOAT, [1])], [models.value("y", P.FLOAT, [size])], {"w": weights})
 
 
 def save(path, size, content, external=False):

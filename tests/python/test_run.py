@@ -1,8 +1,11 @@
 """Plain runs: names, values in, values out."""
 import collections
+import ctypes
 import os
+import re
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -370,3 +373,26 @@ def test_async_in_a_forked_child(session):
         finally:
             os._exit(code)
     assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs /proc to find the OpenMP library that ortcore uses")
+def test_the_callers_number_of_openmp_threads_is_left_alone():
+    """Other users of the library in this process, such as torch, rely on their own setting of the calling thread."""
+    libraries = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if re.search(r"/lib(gomp|omp|iomp5)[^/]*$", line)}
+    if not libraries:
+        pytest.skip("this build has no OpenMP")
+    for library in map(ctypes.CDLL, sorted(libraries)):
+        before = library.omp_get_max_threads()
+        try:
+            library.omp_set_num_threads(7)
+            for threads in 1, 2:
+                options = ort.SessionOptions()
+                options.intra_op_num_threads = threads
+                session = ort.InferenceSession(models.matmul_chain(), options)
+                for size in 64, 65:
+                    session.run(None, {"x": np.eye(size, dtype=np.float32)})
+                with pytest.raises(RuntimeError):
+                    session.run(None, {"x": np.eye(64, dtype=np.float32)[:3]})
+                assert library.omp_get_max_threads() == 7
+        finally:
+            library.omp_set_num_threads(before)
