@@ -59,11 +59,16 @@ static void compare(dtype a_type, dtype b_type, const void *a, const void *b, co
     }
 }
 
-static void one_product(dtype a_type, dtype b_type, int64_t m, int64_t n, int64_t k, int threads, bool packed) {
+enum { GUARD = 4096 };
+
+/* Scratch is planned for most threads that a run may have; another run beside it may leave this one with fewer. */
+static void one_product(dtype a_type, dtype b_type, int64_t m, int64_t n, int64_t k, int planned, int threads, bool packed) {
   bool bytes = a_type == ORTC_INT8;
   gemm_acc acc = gemm_acc_of_pair(a_type, b_type);
   void *a = malloc((size_t)(m * k) * 8 + 8), *b = malloc((size_t)(k * n) * 8 + 8), *y = malloc((size_t)(m * n) * 8 + 8);
-  void *scratch = aligned_alloc(64, (gemm_scratch_bytes(acc, threads, m, n, k) + 127) & ~(size_t)63);
+  size_t scratch_bytes = gemm_scratch_bytes(acc, planned, m, n, k);
+  uint8_t *scratch = aligned_alloc(64, (scratch_bytes + GUARD + 63) & ~(size_t)63);
+  memset(scratch + scratch_bytes, 0xa5, GUARD);
   void *panels = packed ? aligned_alloc(64, (gemm_packed_bytes(acc, n, k) + 127) & ~(size_t)63) : NULL;
   int8_t a_zero = -7;
   uint8_t *b_zero = malloc((size_t)n);
@@ -83,6 +88,8 @@ static void one_product(dtype a_type, dtype b_type, int64_t m, int64_t n, int64_
   end.out = y, end.row_stride = n;
   gemm_problem p = {acc, 1, m, n, k, &left.side, &right.side, &end.sink};
   gemm_run(&p, threads, scratch);
+  for (int i = 0; i < GUARD; ++i)
+    if (!CHECKF(scratch[scratch_bytes + (size_t)i] == 0xa5, "%d threads of %d wrote behind their scratch", threads, planned)) break;
   compare(a_type, b_type, a, b, y, m, n, k, bytes ? &a_zero : NULL, bytes ? b_zero : NULL);
   free(a), free(b), free(y), free(scratch), free(panels), free(b_zero);
 }
@@ -95,7 +102,16 @@ static void test_products(void) {
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s)
     for (size_t t = 0; t < sizeof types / sizeof *types; ++t)
       for (int way = 0; way < 4; ++way)
-        one_product(types[t][0], types[t][1], sizes[s][0], sizes[s][1], sizes[s][2], 1 + (way & 1), way & 2);
+        one_product(types[t][0], types[t][1], sizes[s][0], sizes[s][1], sizes[s][2], 2, 1 + (way & 1), way & 2);
+}
+
+static void test_fewer_threads_than_planned(void) {
+  for (int planned = 1; planned <= 16; ++planned)
+    for (int threads = 1; threads <= planned; ++threads)
+      for (int64_t n = 40; n < 1000; n = n * 3 / 2) {
+        one_product(ORTC_FLOAT, ORTC_FLOAT, 4, n, 96, planned, threads, false);
+        one_product(ORTC_INT8, ORTC_UINT8, 9, n, 64, planned, threads, false);
+      }
 }
 
 static void one_row(int n, int k, int threads) {
@@ -124,6 +140,7 @@ static void test_single_rows(void) {
 
 int main(void) {
   RUN(test_products);
+  RUN(test_fewer_threads_than_planned);
   RUN(test_single_rows);
   return check_result();
 }

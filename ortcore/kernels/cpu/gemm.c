@@ -57,8 +57,14 @@ static tiling tiling_of(gemm_acc acc, int threads, int64_t m, int64_t n, int64_t
   return t;
 }
 
+/* Fewer threads have larger tiles, and may need more memory together. */
 size_t gemm_scratch_bytes(gemm_acc acc, int threads, int64_t m, int64_t n, int64_t k) {
-  return tiling_of(acc, threads, m, n, k).thread_bytes * (size_t)threads;
+  size_t most = 0;
+  for (int t = 1; t <= threads; ++t) {
+    size_t bytes = tiling_of(acc, t, m, n, k).thread_bytes * (size_t)t;
+    if (bytes > most) most = bytes;
+  }
+  return most;
 }
 
 typedef struct gemm_work {

@@ -42,7 +42,7 @@ typedef struct gemm_problem {
   const gemm_sink *sink;
 } gemm_problem;
 
-/* What gemm_run needs as scratch, 64-byte aligned; at most some 2 MB a thread whatever the problem's size. */
+/* What gemm_run needs as scratch with that many threads or fewer, 64-byte aligned; at most some 2 MB a thread whatever the problem's size. */
 size_t gemm_scratch_bytes(gemm_acc acc, int threads, int64_t m, int64_t n, int64_t k);
 void gemm_run(const gemm_problem *p, int threads, void *scratch);
 
