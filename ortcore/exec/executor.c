@@ -266,23 +266,6 @@ static status run_steps(frame *f, run_env *env) {
 
 /* ---- After the last step --------------------------------------------------------------------------------------------- */
 
-/* An output that is a graph input, a constant, or the twin of another output. */
-static status copy_to_target(frame *f, target *t, const tensor *from, bool on_device) {
-  tensor where = *from;
-  buffer *memory;
-  TRY(target_resolve(t, f->env, &where, &memory));
-  const ortc_memory_info *to = memory ? &memory->info : t->info ? t->info : &memory_info_cpu;
-  if (from->type == ORTC_STRING) rcstr_retain_n(from->data, from->count);
-  status s = transfer_bytes(f->env, to, where.data, on_device ? &f->env->device_allocator->info : &memory_info_cpu, from->data, tensor_bytes(from));
-  if (s) {
-    buffer_release(memory);
-    return s;
-  }
-  t->result = where;
-  t->result_memory = memory;
-  return OK;
-}
-
 /* The feed whose memory slot v is, or NULL. */
 static const feed *feed_of(const frame *f, int32_t v) {
   const graph *g = f->owner->graph;
@@ -317,8 +300,8 @@ static status deliver(frame *f, target *targets) {
     } else if (may_stay(f, t, g->outputs[o])) {
       t->result = s->view;
       t->result_memory = buffer_retain(feed_of(f, g->outputs[o])->memory);
-    } else {
-      TRY(status_context(copy_to_target(f, t, &s->view, plan_on_device(f->owner, g->outputs[o])), "output '%s'", t->name ? t->name : g->values[g->outputs[o]].name));
+    } else {                                               /* a graph input, a constant, or the twin of another output */
+      TRY(target_fill(t, f->env, &s->view, side_info(f->env, plan_on_device(f->owner, g->outputs[o]))));
     }
   }
   return OK;

@@ -18,6 +18,8 @@ status overlap_check(frame *f, const feed *feeds, target *targets) MUST_CHECK;
 status target_check(const target *t, const tensor *need) MUST_CHECK;
 /* Memory for an output of this shape: the caller's, as its target says, or new. `where` gets data and memory (reference for the caller, or NULL). */
 status target_resolve(target *t, run_env *env, tensor *where, buffer **out_memory) MUST_CHECK;
+/* Copies a result that is finished, in memory of that kind, to where the target wants it. */
+status target_fill(target *t, run_env *env, const tensor *from, const ortc_memory_info *from_info) MUST_CHECK;
 /* Is the target's memory on the side where slot v is made, so that it can be written straight away? */
 bool target_is_direct(const frame *f, const target *t, int32_t v);
 /* The target of slot v, if v is an output of the graph that somebody asked for (the first of several); else NULL. */

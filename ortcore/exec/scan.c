@@ -16,13 +16,15 @@ static const tensor *scan_operand(const scan *x, const exec_step *e, int32_t i) 
 
 static status scan_init(scan *x, exec_step *e, int32_t first) {
   loop *l = &x->l;
-  *x = (scan){.first = first, .scan_count = (int32_t)attr_int_or(e->k.node, "num_scan_inputs", 0)};
+  int64_t scans = attr_int_or(e->k.node, "num_scan_inputs", 0);
+  *x = (scan){.first = first};
   TRY(runner_init(&l->r, e, "body"));
   const graph *g = l->r.sub->graph;
+  if (scans < 1 || scans > g->input_count || g->output_count < g->input_count - scans || e->k.in_count != first + g->input_count)
+    return ERROR(INVALID_GRAPH, "the body has %d inputs and %d outputs, which does not fit a Scan with %d inputs of which %" PRId64 " are scanned", g->input_count,
+                 g->output_count, e->k.in_count - first, scans);
+  x->scan_count = (int32_t)scans;
   int32_t carried = g->input_count - x->scan_count, stacks = g->output_count - carried;
-  if (x->scan_count < 1 || carried < 0 || stacks < 0 || e->k.in_count != first + g->input_count)
-    return ERROR(INVALID_GRAPH, "the body has %d inputs and %d outputs, which does not fit a Scan with %d inputs of which %d are scanned", g->input_count,
-                 g->output_count, e->k.in_count - first, x->scan_count);
   l->carried_count = carried;
   l->stack_count = stacks;
   x->slicers = mem_calloc((size_t)x->scan_count, sizeof *x->slicers);

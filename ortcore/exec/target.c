@@ -60,6 +60,9 @@ target *target_of(const frame *f, target *targets, int32_t v) {
 
 target target_engine(const run_env *env, bool on_device) { return (target){.kind = TARGET_ENGINE, .info = side_info(env, on_device)}; }
 
+/* What concerns an output is told with its name; a value inside the graph has none, but there the node is told. */
+static status with_name(const target *t, status s) { return s && t->name ? status_context(s, "output '%s'", t->name) : s; }
+
 status target_resolve(target *t, run_env *env, tensor *where, buffer **out_memory) {
   *out_memory = NULL;
   TRY(target_check(t, where));
@@ -83,8 +86,24 @@ status target_resolve(target *t, run_env *env, tensor *where, buffer **out_memor
   }
   status s = where->type == ORTC_STRING ? buffer_create_strings(env->allocator, where->count, out_memory)
                                         : buffer_create(side_allocator(env, t->info), tensor_bytes(where), out_memory);
-  if (s) return t->name ? status_context(s, "output '%s'", t->name) : s;   /* a value inside the graph has none; its node is told */
+  if (s) return with_name(t, s);
   ++env->stats.allocations;
   where->data = *out_memory ? (*out_memory)->data : NULL;
+  return OK;
+}
+
+status target_fill(target *t, run_env *env, const tensor *from, const ortc_memory_info *from_info) {
+  tensor where = *from;
+  buffer *memory;
+  TRY(target_resolve(t, env, &where, &memory));
+  if (from->type == ORTC_STRING) rcstr_retain_n(from->data, from->count);
+  const ortc_memory_info *to_info = memory ? &memory->info : t->info ? t->info : &memory_info_cpu;
+  status s = transfer_bytes(env, to_info, where.data, from_info, from->data, tensor_bytes(from));
+  if (s) {
+    buffer_release(memory);
+    return with_name(t, s);
+  }
+  t->result = where;
+  t->result_memory = memory;
   return OK;
 }

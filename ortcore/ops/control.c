@@ -134,15 +134,21 @@ static dim scan_length(const infer_ctx *c, int32_t carried, int32_t scans, const
   return length;
 }
 
+/* Each input of the body is an input of the node, the last `scans` of them a slice at a time; state variables come before them, and out again. */
+static bool scan_fits(const graph *body, int64_t scans, int32_t in_count, int32_t out_count) {
+  return scans >= 1 && scans <= body->input_count && body->output_count >= body->input_count - scans && in_count == body->input_count &&
+         out_count <= body->output_count;
+}
+
 static status scan_infer_in(infer_ctx *c, zone *scratch) {
   graph *body = attr_graph(c->node, "body");
   if (!body) return ERROR(INVALID_GRAPH, "attribute 'body' with a graph is missing");
   int64_t scans = attr_int_or(c->node, "num_scan_inputs", 0), axis_count = 0, out_axis_count = 0;
   const int64_t *axes = attr_ints(c->node, "scan_input_axes", &axis_count), *out_axes = attr_ints(c->node, "scan_output_axes", &out_axis_count);
-  int32_t carried = body->input_count - (int32_t)scans, stacks = body->output_count - carried;
-  if (scans < 1 || scans > body->input_count || stacks < 0 || c->in_count != body->input_count || c->out_count > carried + stacks)
+  if (!scan_fits(body, scans, c->in_count, c->out_count))
     return ERROR(INVALID_GRAPH, "the body has %d inputs and %d outputs, which does not fit a Scan with %d inputs of which %lld are scanned", body->input_count,
                  body->output_count, c->in_count, (long long)scans);
+  int32_t carried = body->input_count - (int32_t)scans;
   fact *facts = ZONE_ARRAY(scratch, body->input_count + 1, fact);
   const fact **in = ZONE_ARRAY(scratch, body->input_count + 1, const fact *), **results = ZONE_ARRAY(scratch, body->output_count + 1, const fact *);
   if (!facts || !in || !results) return status_out_of_memory();
@@ -184,10 +190,10 @@ static status scan_batch_infer_in(infer_ctx *c, zone *scratch) {
   graph *body = attr_graph(c->node, "body");
   if (!body) return ERROR(INVALID_GRAPH, "attribute 'body' with a graph is missing");
   int64_t scans = attr_int_or(c->node, "num_scan_inputs", 0);
-  int32_t carried = body->input_count - (int32_t)scans, stacks = body->output_count - carried;
-  if (scans < 1 || scans > body->input_count || stacks < 0 || c->in_count != body->input_count + 1 || c->out_count > carried + stacks)
+  if (!scan_fits(body, scans, c->in_count - 1, c->out_count))
     return ERROR(INVALID_GRAPH, "the body has %d inputs and %d outputs, which does not fit a Scan with %d inputs, sequence_lens aside, of which %lld are scanned",
                  body->input_count, body->output_count, c->in_count - 1, (long long)scans);
+  int32_t carried = body->input_count - (int32_t)scans;
   fact *facts = ZONE_ARRAY(scratch, body->input_count + 1, fact);
   const fact **in = ZONE_ARRAY(scratch, body->input_count + 1, const fact *), **results = ZONE_ARRAY(scratch, body->output_count + 1, const fact *);
   if (!facts || !in || !results) return status_out_of_memory();

@@ -158,23 +158,33 @@ static status skip_run(kernel_ctx *k) {
 
 /* ---- InstanceNormalization, GroupNormalization: [N, C, ...] ---------------------------------------------------------------------------- */
 
+/* As floats where they are halves; `work` is the output, or stands for it until float_finish(). */
+typedef struct channel_operands {
+  const tensor *x, *scale, *bias;
+  tensor *out, *work, copies[4];
+} channel_operands;
+
+static status channel_operands_get(kernel_ctx *k, channel_operands *c) {
+  TRY(kernel_output_like(k, 0, k->in[0], &c->out));
+  TRY(float_input(k, 0, &c->copies[0], &c->x));
+  TRY(float_input(k, 1, &c->copies[1], &c->scale));
+  TRY(float_input(k, 2, &c->copies[2], &c->bias));
+  if (c->x->rank < 2) return ERROR(INVALID_ARGUMENT, "the input must have at least the dims N and C, but has rank %d", c->x->rank);
+  return float_output(k, c->out, &c->copies[3], &c->work);
+}
+
 static status instance_run(kernel_ctx *k) {
   const norm_params *p = k->params;
-  tensor copies[3], out_copy, *out, *work;
-  const tensor *x, *scale, *bias;
-  TRY(kernel_output_like(k, 0, k->in[0], &out));
-  TRY(float_input(k, 0, &copies[0], &x));
-  TRY(float_input(k, 1, &copies[1], &scale));
-  TRY(float_input(k, 2, &copies[2], &bias));
-  if (x->rank < 2) return ERROR(INVALID_ARGUMENT, "the input must have at least the dims N and C, but has rank %d", x->rank);
-  TRY(check_count(k, scale, "scale", x->dims[1]));
-  TRY(check_count(k, bias, "B", x->dims[1]));
-  TRY(float_output(k, out, &out_copy, &work));
+  channel_operands c;
+  TRY(channel_operands_get(k, &c));
+  const tensor *x = c.x;
+  TRY(check_count(k, c.scale, "scale", x->dims[1]));
+  TRY(check_count(k, c.bias, "B", x->dims[1]));
   if (!x->count) return OK;
-  norm_work w = {.fn = norm_for(x->type), .rows = {.x = x->data, .y = work->data, .n = dims_product(x->dims, 2, x->rank), .per_row = x->dims[1], .epsilon = p->epsilon,
-                                                   .centre = true, .scale = scale->data, .bias = bias->data}};
+  norm_work w = {.fn = norm_for(x->type), .rows = {.x = x->data, .y = c.work->data, .n = dims_product(x->dims, 2, x->rank), .per_row = x->dims[1],
+                                                   .epsilon = p->epsilon, .centre = true, .scale = c.scale->data, .bias = c.bias->data}};
   TRY(run_rows(k, &w, x->dims[0] * x->dims[1]));
-  float_finish(out, work);
+  float_finish(c.out, c.work);
   return OK;
 }
 
@@ -193,23 +203,19 @@ static status per_channel(kernel_ctx *k, const tensor *t, const char *name, int6
 
 static status group_run(kernel_ctx *k) {
   const norm_params *p = k->params;
-  tensor copies[3], out_copy, *out, *work;
-  const tensor *x, *scale, *bias;
-  TRY(kernel_output_like(k, 0, k->in[0], &out));
-  TRY(float_input(k, 0, &copies[0], &x));
-  TRY(float_input(k, 1, &copies[1], &scale));
-  TRY(float_input(k, 2, &copies[2], &bias));
-  if (x->rank < 2 || p->groups < 1 || x->dims[1] % p->groups)
+  channel_operands c;
+  TRY(channel_operands_get(k, &c));
+  const tensor *x = c.x;
+  if (p->groups < 1 || x->dims[1] % p->groups)
     return ERROR(INVALID_ARGUMENT, "num_groups is %lld, which must divide the input's channels (dim 1)", (long long)p->groups);
-  TRY(float_output(k, out, &out_copy, &work));
   if (!x->count) return OK;
-  channel_affine a = {.x = work->data, .y = work->data, .batch = x->dims[0], .channels = x->dims[1], .inner = dims_product(x->dims, 2, x->rank)};
-  TRY(per_channel(k, scale, "scale", x->dims[1], p->groups, &a.factor));
-  TRY(per_channel(k, bias, "bias", x->dims[1], p->groups, &a.offset));
-  norm_work w = {.fn = norm_for(x->type), .rows = {.x = x->data, .y = work->data, .n = x->dims[1] / p->groups * a.inner, .epsilon = p->epsilon, .centre = true}};
+  channel_affine a = {.x = c.work->data, .y = c.work->data, .batch = x->dims[0], .channels = x->dims[1], .inner = dims_product(x->dims, 2, x->rank)};
+  TRY(per_channel(k, c.scale, "scale", x->dims[1], p->groups, &a.factor));
+  TRY(per_channel(k, c.bias, "bias", x->dims[1], p->groups, &a.offset));
+  norm_work w = {.fn = norm_for(x->type), .rows = {.x = x->data, .y = c.work->data, .n = x->dims[1] / p->groups * a.inner, .epsilon = p->epsilon, .centre = true}};
   TRY(run_rows(k, &w, x->dims[0] * p->groups));
   affine_channels(&a, x->type, k->threads);
-  float_finish(out, work);
+  float_finish(c.out, c.work);
   return OK;
 }
 

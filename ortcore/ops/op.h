@@ -118,11 +118,11 @@ static inline bool kernel_cancelled(const kernel_ctx *k) { return k->services->c
 enum op_flags {
   OP_VIEW = 1,                 /* output 0 is input 0's elements, unchanged and in order: Reshape, Identity, Squeeze... */
   OP_LAYOUT_ANY = 2,           /* elementwise: the channels-last pass may turn the dims of all its tensors alike */
-  OP_NONDETERMINISTIC = 8,     /* random: never folded */
-  OP_SUBGRAPHS = 16,           /* If, Loop, Scan: executed by exec/control.c, `run` is NULL */
-  OP_VALUES = 32,              /* reads or writes sequences, maps or optionals */
-  OP_TRANSFER = 128,           /* copies between host and device; executed by exec/transfer.c where a session has both */
-  OP_SHAPE_ONLY = 64,          /* outputs depend on the dims of the inputs alone (Shape, Size): run never reads k->in[i]->data, which may be NULL */
+  OP_NONDETERMINISTIC = 4,     /* random: never folded */
+  OP_SUBGRAPHS = 8,            /* If, Loop, Scan: executed by exec/control.c, `run` is NULL */
+  OP_VALUES = 16,              /* reads or writes sequences, maps or optionals */
+  OP_SHAPE_ONLY = 32,          /* outputs depend on the dims of the inputs alone (Shape, Size): run never reads k->in[i]->data, which may be NULL */
+  OP_TRANSFER = 64,            /* copies between host and device; executed by exec/transfer.c where a session has both */
 };
 
 struct op_def {

@@ -6,17 +6,6 @@
 #include <ortcore/base/half.h>
 #include <ortcore/base/threads.h>
 
-/* An index outside [0, n) as one inside; -1: the constant. */
-static inline int64_t pad_source(pad_mode mode, int64_t i, int64_t n) {
-  if (i >= 0 && i < n) return i;
-  if (mode == PAD_CONSTANT) return -1;
-  if (mode == PAD_EDGE || n == 1) return i < 0 ? 0 : n - 1;
-  int64_t period = mode == PAD_WRAP ? n : 2 * (n - 1);
-  i %= period;
-  i += i < 0 ? period : 0;
-  return i < n ? i : period - i;
-}
-
 /* Pads below zero crop first, and what is left is padded. */
 static status pad_axis_make(pad_mode mode, int axis, int64_t n, int64_t before, int64_t after, pad_axis *a) {
   bool fits = before >= -n && after >= -n;

@@ -81,18 +81,7 @@ static status unstage(target *staged, target *t, run_env *env) {
     staged->object = NULL;
     return OK;
   }
-  tensor where = staged->result;
-  buffer *memory;
-  TRY(target_resolve(t, env, &where, &memory));
-  const ortc_memory_info *to = memory ? &memory->info : &memory_info_cpu, *from = staged->result_memory ? &staged->result_memory->info : &memory_info_cpu;
-  status s = transfer_bytes(env, to, where.data, from, staged->result.data, tensor_bytes(&where));
-  if (s) {
-    buffer_release(memory);
-    return s;
-  }
-  t->result = where;
-  t->result_memory = memory;
-  return OK;
+  return target_fill(t, env, &staged->result, staged->result_memory ? &staged->result_memory->info : &memory_info_cpu);
 }
 
 static bool is_callers(const target *t) {

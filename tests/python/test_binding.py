@@ -415,6 +415,31 @@ def test_strings_sequences_and_optionals(cpu_session):
     session.run_with_iobinding(binding)
 
 
+def test_staged_outputs_of_every_kind(cpu_session):
+    """Computed beside the bound memory, and copied there at the end: numbers and strings, which are counted, into buffers, capacities and allocators."""
+    options = ort.RunOptions()
+    options.add_run_config_entry("stage_outputs", "1")
+    words = np.array([f"a string that is longer than a pointer {i}" for i in range(6)], object)
+    session = cpu_session(models.identity(P.STRING))
+    source, memory = ort.OrtValue.ortvalue_from_numpy(words), ort.OrtValue.ortvalue_from_numpy(words[::-1].copy())
+    binding = session.io_binding()
+    binding.bind_ortvalue_input("x", source)
+    binding.bind_ortvalue_output("y", memory)
+    for _ in range(3):
+        session.run_with_iobinding(binding, options)
+    del source, binding
+    assert memory.numpy().tolist() == words.tolist()
+    numbers = cpu_session(models.identity())
+    x, room, given = np.arange(5, dtype=np.float32), np.zeros(9, np.float32), []
+    for how in ({"capacity": room}, {"allocator": lambda shape, dtype, size: given.append(np.empty(shape, dtype)) or given[-1]}):
+        binding = numbers.io_binding()
+        binding.bind_cpu_input("x", x)
+        binding.bind_output("y", **how)
+        numbers.run_with_iobinding(binding, options)
+        assert binding.get_outputs()[0].numpy().tolist() == x.tolist()
+    assert room[:5].tolist() == x.tolist() and given[0].tolist() == x.tolist()
+
+
 def test_small_things(bound, cpu_session):
     session, binding = bound
     assert isinstance(ort.IOBinding(session), ort.IOBinding) and isinstance(ort.SessionIOBinding(session._sess), SessionIOBinding)

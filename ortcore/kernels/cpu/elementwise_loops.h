@@ -12,15 +12,17 @@
 #define ELEMENTWISE_FN(name) MULTIVERSION static void PASTE(name, SUFFIX)(void *out, const void *const *in, int64_t n, unsigned repeated, const void *params)
 #define EACH(n) _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i)
 
+#define UNARY_EACH(type_out, expression) \
+  type_out *y = out; \
+  const T *x0 = in[0]; \
+  EACH(n) { \
+    T x = x0[i]; \
+    y[i] = (type_out)(expression); \
+  }
 #define UNARY_LOOP(name, type_out, expression) \
   ELEMENTWISE_FN(name) { \
     (void)params, (void)repeated; \
-    type_out *y = out; \
-    const T *x0 = in[0]; \
-    EACH(n) { \
-      T x = x0[i]; \
-      y[i] = (type_out)(expression); \
-    } \
+    UNARY_EACH(type_out, expression) \
   }
 
 #define BINARY_EACH(first, second, type_out, expression) \
@@ -71,12 +73,7 @@
     const elementwise_params *given = params; \
     const P p = (P)given->p, q = (P)given->q; \
     (void)p, (void)q; \
-    type_out *y = out; \
-    const T *x0 = in[0]; \
-    EACH(n) { \
-      T x = x0[i]; \
-      y[i] = (type_out)(expression); \
-    } \
+    UNARY_EACH(type_out, expression) \
   }
 
 /* Rows of a table. */

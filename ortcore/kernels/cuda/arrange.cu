@@ -6,24 +6,13 @@
 namespace ortcore {
 namespace {
 
-/* An index outside [0, n) as one inside; -1: the constant. */
-ON_GPU int64_t pad_source(int mode, int64_t i, int64_t n) {
-  if (i >= 0 && i < n) return i;
-  if (mode == PAD_CONSTANT) return -1;
-  if (mode == PAD_EDGE || n == 1) return i < 0 ? 0 : n - 1;
-  int64_t period = mode == PAD_WRAP ? n : 2 * (n - 1);
-  i %= period;
-  i += i < 0 ? period : 0;
-  return i < n ? i : period - i;
-}
-
 struct pad_map {
   cuda_pad p;
   ON_GPU move_pair operator()(int64_t i) const {
     int64_t rest = i, from = 0;
 #pragma unroll 1
     for (int d = p.rank - 1; d >= 0; --d) {
-      int64_t source = pad_source(p.mode, next_coordinate(rest, p.out[d]) - p.before[d], p.n[d]);
+      int64_t source = pad_source(static_cast<pad_mode>(p.mode), next_coordinate(rest, p.out[d]) - p.before[d], p.n[d]);
       if (source < 0) return {from_value, i};
       from += (p.first[d] + source) * p.strides[d];
     }

@@ -101,6 +101,9 @@ CASES = [
                                     (ints(4, -1, 1), (3, 4, 2), r"sequence_lens\[1\] is -1"), (None, (2, 4, 2), "first axis of 2"),
                                     (None, (3,), r"\[batch, length"))],
     *[case("Scan", opset, [START, X], sums, attrs={"body": sum_scan(), "num_scan_inputs": 1}, id="sums") for opset in (9, 11, 16, 19, 21, 23, 25)],
+    *[case("Scan", opset, [None, START, X] if opset == 8 else [START, X], error=f"2 outputs, which does not fit a Scan with 2 inputs.* of which {scans} are scanned",
+           outputs=2, peer=False, id=f"refused: {scans} scan inputs", attrs={"body": sum_scan(), "num_scan_inputs": scans})
+      for opset in (8, 11) for scans in (2**32 + 1, -(2**32) + 1, 0, 3)],
     case("Scan", 11, [START, X], lambda s, x: sums(s, x[::-1]), id="backwards",
          attrs={"body": sum_scan(), "num_scan_inputs": 1, "scan_input_directions": [1]}),
     case("Scan", 11, [START, X.T.copy()], lambda s, x: (sums(s, x.T)[0], sums(s, x.T)[1].T), id="along the second axis",
