@@ -23,7 +23,8 @@ static status create_subplans(plan *p, step *s) {
   if (!s->subplans) return status_out_of_memory();
   for (int32_t i = 0; i < n->attr_count; ++i) {
     if (n->attrs[i].kind != ATTR_GRAPH) continue;
-    plan_env env = {.memory = p->memory, .threads = p->threads, .device = p->device, .device_memory = p->device_memory, .cuda = p->cuda};
+    plan_env env = {.memory = p->memory, .threads = p->threads, .device = p->device, .device_memory = p->device_memory, .cuda = p->cuda,
+                    .separate = p->separate};
     env.subgraph = zone_printf(p->memory, "%s/%s", n->name, n->attrs[i].name);
     if (!env.subgraph) return status_out_of_memory();
     TRY(plan_create(n->attrs[i].g, &env, &s->subplans[s->subplan_count]));
@@ -174,6 +175,7 @@ status plan_create(const graph *g, const plan_env *env, plan **out) {
   p->memory = memory;
   p->subgraph = env->subgraph;
   p->threads = env->threads;
+  p->separate = env->separate;
   p->device = env->device;
   p->cuda = env->cuda;
   p->device_memory = allocator_retain(env->device_memory);

@@ -35,6 +35,7 @@ typedef struct plan_env {
   ortc_allocator *device_memory;                            /* for constants and what is computed ahead of runs */
   const struct cuda_options *cuda;                          /* outlives the plan */
   const char *subgraph;                                     /* "node/attribute" of the graph around it; NULL: it is the main graph */
+  bool separate;                                            /* values never share memory, not even one after the other */
 } plan_env;
 
 struct plan {
@@ -47,6 +48,7 @@ struct plan {
   buffer *weights;                                          /* the device's copies of constants and defaults; NULL: none */
   void **on_device;                                         /* by slot: where in `weights` that of a constant or default is, or NULL */
   int threads;
+  bool separate;                                            /* as plan_env has it */
   int32_t slot_count, step_count;
   int32_t total_steps;                                      /* with those of subplans */
   step *steps;

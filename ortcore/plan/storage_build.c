@@ -95,7 +95,8 @@ static status place_block(shape_plan *sp, set *sets, bool on_device) {
   for (int32_t v = 0; !s && v < p->slot_count; ++v) {
     if (sp->slots[v].where != STORAGE_BLOCK || find(sets, v) != v || sets[v].first < 0 || plan_on_device(p, v) != on_device) continue;
     owner[count] = v;
-    items[count++] = (lifetime){.bytes = tensor_bytes(&sp->slots[v].view), .first = sets[v].first, .last = sets[v].last < sets[v].first ? sets[v].first : sets[v].last};
+    int32_t first = p->separate ? 0 : sets[v].first, last = p->separate ? PLAN_END : sets[v].last;
+    items[count++] = (lifetime){.bytes = tensor_bytes(&sp->slots[v].view), .first = first, .last = last < first ? first : last};
   }
   int32_t slots = count;
   for (int32_t i = 0; !s && i < p->step_count; ++i) {
@@ -147,7 +148,7 @@ status storage_build(shape_plan *sp) {
     const step *s = &p->steps[i];
     if (sp->steps[i].done || !s->out_count || s->out[0] == NO_VALUE) continue;
     if (s->op->flags & OP_VIEW) join_view(sp, sets, s);
-    else join_in_place(sp, sets, i);
+    else if (!p->separate) join_in_place(sp, sets, i);
   }
   status s = place_block(sp, sets, false);
   if (!s && p->device) s = place_block(sp, sets, true);

@@ -116,7 +116,7 @@ static void read_metadata(ortc_session *s) {
 static status make_plan(ortc_session *s) {
   const device *d = s->lanes.device;
   plan_env env = {.memory = s->model->memory, .threads = s->threads, .device = d, .device_memory = s->lanes.memory,
-                  .cuda = d ? &s->lanes.options : NULL};
+                  .cuda = d ? &s->lanes.options : NULL, .separate = option_int(s, "enable_mem_reuse", 1) == 0};
   intptr_t before = 0;
   if (d) TRY(d->vtable->enter(d, &before));
   status result = plan_create(s->model->main, &env, &s->plan);

@@ -224,3 +224,15 @@ def test_a_registered_arena_has_its_limit(cpu_session):
             ort.create_and_register_allocator_v2(name, info, {}, None)
     with pytest.raises(TypeError):
         ort.create_and_register_allocator(None, None)
+
+
+def test_memory_is_reused_unless_that_is_off():
+    x, planned, results = np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32) / 8, {}, {}
+    for reuse in True, False:
+        options = ort.SessionOptions()
+        options.enable_mem_reuse = reuse
+        session = ort.InferenceSession(models.matmul_chain(12), options)
+        results[reuse] = session.run(None, {"x": x})[0]
+        planned[reuse] = session.stats()["latest"]["planned_bytes"]
+    assert planned[True] < 4 * x.nbytes and planned[False] >= 11 * x.nbytes
+    assert np.array_equal(results[True], results[False])
