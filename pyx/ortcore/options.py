@@ -95,8 +95,8 @@ class SessionOptions(NativeSessionOptions):
     enable_mem_pattern = _flag(True, "Accepted for compatibility: memory is always planned.")
     enable_mem_reuse = _flag(True, "Let activations whose lives do not overlap share memory; False helps to find who writes where it must not.")
     enable_profiling = _flag(False, "Write a trace of each node's time; end_profiling() tells the file.")
-    use_deterministic_compute = _flag(False, "Accepted for compatibility: on the CPU a session always computes the same bits, however "
-                                                   "many threads its runs get. On CUDA, floats that ScatterElements and ScatterND add up may differ in rounding.")
+    use_deterministic_compute = _flag(False, "Accepted for compatibility: on the CPU a session always computes the same bits, however many threads its "
+                                             "runs get. On CUDA, floats that ScatterElements and ScatterND add up may differ in rounding.")
     use_per_session_threads = _flag(True, "Accepted for compatibility: all sessions draw on one budget of threads.")
     execution_mode = _member(ExecutionMode.ORT_SEQUENTIAL, "Accepted for compatibility: steps run in order, each on as many threads as pay.")
     execution_order = _member(ExecutionOrder.DEFAULT, "Accepted for compatibility.")
