@@ -122,6 +122,23 @@ def test_staged_outputs_stay_as_they_were_when_a_kernel_finds_a_fault(session):
     assert np.array_equal(y.numpy(), [0, 1, 2])
 
 
+@pytest.mark.parametrize("place", ["cpu", "cuda"])
+def test_staged_outputs_reach_what_an_allocator_gives(session, place):
+    s, given = gather(session), []
+
+    def allocate(shape, dtype, size):
+        given.append(OrtValue.ortvalue_from_shape_and_type(shape, dtype, place))
+        return given[-1]
+
+    binding = s.io_binding()
+    binding.bind_output("y", place, 0, allocator=allocate)
+    binding.bind_cpu_input("i", np.array([2, 1]))
+    options = ort.RunOptions()
+    options.add_run_config_entry("stage_outputs", "1")
+    s.run_with_iobinding(binding, options)
+    assert np.array_equal(given[0].numpy(), [2, 1])
+
+
 def two_faults():
     """Two nodes that a kernel may find fault with: quotient = a / b of integers, and picked = one of them by an index."""
     nodes = [h.make_node("Div", ["a", "b"], ["quotient"], name="ratio"), h.make_node("GatherElements", ["a", "i"], ["picked"], name="pick")]
