@@ -160,8 +160,8 @@ cdef class IOBinding:
 
     cdef int bind_value(self, object name, object source) except -1:
         cdef int64_t copied = 0
-        cdef InputInfo info = self.session.inputs.get(name)
         cdef const char *c_name = text_of(name, "an input's name")
+        cdef InputInfo info = self.session.inputs.get(name)
         if isinstance(source, OrtValue) and (<OrtValue>source)._session is not None and (<OrtValue>source)._session is not self.session:
             raise ValueError(f"input '{name}' is an OrtValue that another session created; it can be bound to that session only")
         try:

@@ -15,4 +15,4 @@ cdef OrtMemoryInfo wrap_memory_info(const ortc_memory_info *info)
 cdef str device_name_of(const ortc_memory_info *info)
 cdef bint is_host(const ortc_memory_info *info) noexcept
 # The allocator registered for `info`, lent; raises if there is none.
-cdef ortc_allocator *registered_allocator(OrtMemoryInfo info) except NULL
+cdef ortc_allocator *registered_allocator(object info) except NULL

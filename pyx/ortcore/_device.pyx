@@ -297,7 +297,9 @@ def create_and_register_allocator_v2(provider_type, mem_info, options=None, aren
     create_and_register_allocator(mem_info, arena_cfg)
 
 
-cdef ortc_allocator *registered_allocator(OrtMemoryInfo info) except NULL:
+cdef ortc_allocator *registered_allocator(object info) except NULL:
+    if not isinstance(info, OrtMemoryInfo):
+        raise InvalidType(f"memory_info must be an OrtMemoryInfo or None, not {type(info).__name__}")
     cdef Allocator found = registered.get(key_of(info))
     if found is None:
         raise RuntimeError(f"No shared allocator found for {info!r}; make one with create_and_register_allocator()")

@@ -103,6 +103,24 @@ def whole_number(value, what, least, most):
     return number
 
 
+def list_of(values, what):
+    """A list of the items of any iterable but text; the error names the argument by `what`."""
+    if isinstance(values, (str, bytes)):
+        raise InvalidType(f"{what} must be a list, not the {type(values).__name__} {values!r}")
+    try:
+        return list(values)
+    except TypeError:
+        raise InvalidType(f"{what} must be a list, not {type(values).__name__}") from None
+
+
+def bytes_like(buffer, what):
+    """A view of its bytes, which holds it; the error names the argument by `what`."""
+    try:
+        return memoryview(buffer)
+    except TypeError:
+        raise InvalidType(f"{what} must be bytes-like, not {type(buffer).__name__}") from None
+
+
 def pair_of_ints(pair, what):
     """A device or a version as DLPack has them; the error names the argument by `what`."""
     try:

@@ -9,7 +9,7 @@ from ortcore._errors cimport check
 from ortcore._owners cimport hold, owner_release, owners_enter, owners_leave
 from ortcore._value cimport OrtValue
 
-from ortcore._errors import WrongClass, make_error, whole_number
+from ortcore._errors import WrongClass, bytes_like, list_of, make_error, whole_number
 
 cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
@@ -90,7 +90,7 @@ cdef class NativeSessionOptions:
 
     def add_external_initializers(self, initializer_names, initializer_values):
         """Gives the contents of initializers whose data lies outside the model."""
-        names, values = list(initializer_names), list(initializer_values)
+        names, values = list_of(initializer_names, "initializer_names"), list_of(initializer_values, "initializer_values")
         if len(names) != len(values):
             raise make_error(2, f"{len(names)} names of initializers, but {len(values)} values")
         for name, value in zip(names, values):
@@ -106,11 +106,11 @@ cdef class NativeSessionOptions:
         cdef Py_buffer view
         cdef void *owner
         cdef ortc_status *status
-        names, buffers, lengths = list(file_names), list(file_buffers), list(file_lengths)
+        names, buffers, lengths = list_of(file_names, "file_names"), list_of(file_buffers, "file_buffers"), list_of(file_lengths, "file_lengths")
         if not len(names) == len(buffers) == len(lengths):
             raise make_error(2, f"{len(names)} names of files, {len(buffers)} buffers and {len(lengths)} lengths; there must be as many of each")
         for name, buffer, length in zip(names, buffers, lengths):
-            exported = memoryview(buffer)                  # holds the memory, also of a bytearray
+            exported = bytes_like(buffer, f"the buffer for file '{name}'")
             PyObject_GetBuffer(exported, &view, PyBUF_SIMPLE)
             owner = NULL
             try:

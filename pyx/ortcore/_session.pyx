@@ -11,7 +11,7 @@ from ortcore._options cimport NativeSessionOptions, run_options_of, text_of
 from ortcore._owners cimport hold, owner_release, owners_enter, owners_leave, release_value
 from ortcore._value cimport OrtValue, object_of, wrap
 
-from ortcore._errors import InvalidInput, InvalidType, WrongClass, make_error
+from ortcore._errors import InvalidInput, InvalidType, WrongClass, list_of, make_error
 
 
 cdef class InputInfo(TypeInfo):
@@ -219,9 +219,7 @@ cdef class NativeSession:
         cdef int64_t copied = 0
         run_options_of(run_options, &options)
         if output_names:
-            if isinstance(output_names, str):
-                raise TypeError(f"output_names must be a list of names, not the str {output_names!r}")
-            output_names = list(output_names)
+            output_names = list(output_names) if type(output_names) is list else list_of(output_names, "output_names")
             output_count = len(output_names)
         block = <void **>malloc((2 * feed_count + 2 * output_count + 1) * sizeof(void *))
         if block is NULL:

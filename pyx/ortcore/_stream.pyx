@@ -39,7 +39,7 @@ cdef object stream_handle_of(object source):
         return None
     number = handle_number(source)
     if isinstance(number, int):
-        return number
+        return whole_number(number, "the handle of a stream", 0, SIZE_MAX)
     protocol = getattr(source, "__cuda_stream__", None)
     if protocol is not None:
         version, handle = protocol() if callable(protocol) else protocol

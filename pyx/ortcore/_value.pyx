@@ -1,6 +1,5 @@
 # cython: language_level=3, freethreading_compatible=True, auto_pickle=False
 """OrtValue: values of any kind, and their contents as Python objects."""
-import operator
 import warnings
 
 import numpy as np
@@ -16,7 +15,7 @@ from ortcore._errors cimport check
 from ortcore._owners cimport hold, owner_release, owners_enter, owners_leave, release_value
 from ortcore._stream cimport OrtSyncStream, handle_of_protocol
 
-from ortcore._errors import InvalidType, make_error, pair_of_ints, whole_number
+from ortcore._errors import InvalidType, list_of, make_error, pair_of_ints, whole_number
 
 cdef object KIND_NAMES = {ORTC_VALUE_NONE: "no value (not computed yet, or an empty optional)", ORTC_VALUE_SPARSE: "a sparse tensor",
                           ORTC_VALUE_SEQUENCE: "a sequence", ORTC_VALUE_MAP: "a map"}
@@ -105,7 +104,7 @@ cdef class OrtValue:
         For types that numpy lacks: float8 as uint8, bfloat16 as uint16. Types narrower than a byte are taken as packed already.
         """
         cdef int64_t copied = 0
-        cdef int number = element_type_of(operator.index(onnx_element_type))
+        cdef int number = whole_number(onnx_element_type, "onnx_element_type", 1, ORTC_ELEMENT_TYPE_COUNT - 1)
         cdef int bits = ortc_element_type_bits(<ortc_element_type>number)
         if not isinstance(data, np.ndarray) or data.dtype.kind in "OSUTMmV":
             raise InvalidType("ortvalue_from_numpy_with_onnx_type takes a numpy array of numbers")
@@ -422,7 +421,7 @@ def copy_tensors(src, dst, stream=None):
     cdef OrtSyncStream on = None
     cdef OrtValue source, destination
     cdef ortc_status *status
-    sources, destinations = list(src), list(dst)
+    sources, destinations = list_of(src, "src"), list_of(dst, "dst")
     if stream is not None:
         if not isinstance(stream, OrtSyncStream):
             raise InvalidType(f"stream must be an OrtSyncStream or None, not {type(stream).__name__}")

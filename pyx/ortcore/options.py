@@ -5,7 +5,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from ortcore._errors import make_error
+from ortcore._errors import InvalidType, list_of, make_error
 from ortcore._options import NativeRunOptions, NativeSessionOptions
 from ortcore._process import get_available_providers
 from ortcore.enums import ExecutionMode, ExecutionOrder, GraphOptimizationLevel, OrtExecutionProviderDevicePolicy
@@ -125,11 +125,17 @@ class SessionOptions(NativeSessionOptions):
         """Appends a provider. Those given to the session itself win."""
         if provider_name not in get_available_providers():
             raise make_error(2, f"{provider_name} is not available; the providers here are {', '.join(get_available_providers())}")
+        if options is not None and not isinstance(options, Mapping):
+            raise InvalidType(f"options of a provider must be a mapping or None, not {type(options).__name__}")
         self._providers.append((provider_name, {str(k): str(v) for k, v in (options or {}).items()}))
 
     def add_provider_for_devices(self, ep_devices: Sequence[OrtEpDevice], provider_options: Mapping[str, str] | None = None) -> None:
         """Appends the provider of these devices."""
-        names = {device.ep_name for device in ep_devices}
+        devices = list_of(ep_devices, "ep_devices")
+        for device in devices:
+            if not hasattr(device, "ep_name"):
+                raise InvalidType(f"ep_devices holds {device!r}, which is no OrtEpDevice; get_ep_devices() gives them")
+        names = {device.ep_name for device in devices}
         if len(names) != 1:
             raise make_error(2, f"the devices must belong to one provider; these belong to {sorted(names) or 'none'}")
         self.add_provider(names.pop(), provider_options)
@@ -179,7 +185,10 @@ class RunOptions(NativeRunOptions):
 
     @terminate.setter
     def terminate(self, value: bool) -> None:
-        self._terminate = _bool_text(value) == "1"
+        try:
+            self._terminate = _bool_text(value) == "1"
+        except TypeError as error:
+            raise TypeError(f"terminate: {error}") from None
         self._set_terminate(self._terminate)
 
     def add_run_config_entry(self, key: str, value: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from ortcore._device import OrtDevice, OrtMemoryInfo
 from ortcore._element_types import STRING
 from ortcore._element_types import element_type as element_type_of
-from ortcore._errors import Error, InvalidInput, WrongClass, make_error
+from ortcore._errors import Error, InvalidInput, InvalidType, WrongClass, bytes_like, list_of, make_error
 from ortcore._inference import SessionBase
 from ortcore._process import get_available_providers, get_thread_budget
 from ortcore._session import NativeSession
@@ -125,19 +125,27 @@ class InferenceSession(SessionBase):
         self._options = SessionOptions() if sess_options is None else sess_options._copy()
         _warn_of_unknown(kwargs)
         self._apply(kwargs)
-        self._enable_fallback = int(kwargs.get("enable_fallback", 1)) == 1
+        fallback = kwargs.get("enable_fallback", 1)
+        try:
+            self._enable_fallback = int(fallback) == 1
+        except (TypeError, ValueError):
+            raise InvalidType(f"enable_fallback must be 0 or 1, not {fallback!r}") from None
         self._metadata: dict[str, Any] = {}
         self._load_with_fallback(providers, provider_options)
 
     def _apply(self, kwargs: Mapping[str, Any]) -> None:
-        disabled = list(kwargs.get("disabled_optimizers") or ())
+        given = kwargs.get("disabled_optimizers") or ()
+        disabled = [given] if isinstance(given, str) else list_of(given, "disabled_optimizers")
         if disabled:
             self._options._set("disabled_optimizers", ";".join(map(str, disabled)))
         external_data = kwargs.get("external_data")
         if isinstance(external_data, Mapping):
-            buffers = list(external_data.values())
-            self._options.add_external_initializers_from_files_in_memory(list(external_data), buffers, [memoryview(b).nbytes for b in buffers])
+            buffers = {name: bytes_like(buffer, f"the buffer for file '{name}'") for name, buffer in external_data.items()}
+            sizes = [buffer.nbytes for buffer in buffers.values()]
+            self._options.add_external_initializers_from_files_in_memory(list(buffers), list(buffers.values()), sizes)
         elif external_data is not None:
+            if not isinstance(external_data, (str, bytes, os.PathLike)):
+                raise InvalidType(f"external_data must be a folder or {{file name: buffer}}, not {type(external_data).__name__}")
             self._options._set("external_data_folder", os.fsdecode(external_data))
 
     def _load_with_fallback(self, providers: Any, provider_options: Any) -> None:
@@ -332,6 +340,10 @@ class InferenceSession(SessionBase):
         """Runs on an OrtValueVector and appends the results to another."""
         if not isinstance(run_options, RunOptions):
             raise WrongClass(f"run_options must be a RunOptions, not {type(run_options).__name__}")
+        if not isinstance(feeds, OrtValueVector) or not isinstance(fetches, OrtValueVector):
+            raise WrongClass(f"feeds and fetches must be OrtValueVectors, not {type(feeds).__name__} and {type(fetches).__name__}")
+        feed_names, fetch_names = list_of(feed_names, "feed_names"), list_of(fetch_names, "fetch_names")
+        fetch_devices = list_of(fetch_devices, "fetch_devices")
         if len(feed_names) != len(feeds) or len(fetch_names) != len(fetch_devices):
             raise make_error(2, f"{len(feed_names)} names of inputs for {len(feeds)} values, {len(fetch_names)} names of outputs for "
                                 f"{len(fetch_devices)} devices; there must be as many of each")

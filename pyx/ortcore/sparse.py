@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ortcore._device import OrtDevice
-from ortcore._errors import make_error
+from ortcore._errors import InvalidType, make_error
 from ortcore._value import OrtValue
 from ortcore.enums import OrtSparseFormat
 
@@ -45,6 +45,13 @@ class SparseCsrView:
         return _read_only(self._outer)
 
 
+def _indices(given: object, what: str) -> npt.NDArray[np.int64]:
+    try:
+        return np.asarray(given, np.int64)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise InvalidType(f"{what} must be an array of int64: {error}") from None
+
+
 class SparseTensor:
     """A sparse tensor over the caller's arrays, which it holds. Indices are checked against the shape."""
 
@@ -60,6 +67,8 @@ class SparseTensor:
             raise TypeError(f"values must be a numpy array, not {type(values).__name__}")
         if values.ndim != 1:
             raise make_error(2, f"the values of a sparse tensor are an array of rank 1, not {values.ndim}")
+        if not isinstance(ort_device, OrtDevice):
+            raise InvalidType(f"ort_device must be an OrtDevice, not {type(ort_device).__name__}; OrtDevice.make('cpu', 0) makes one")
         if ort_device.device_type() != 0:
             raise make_error(2, f"sparse tensors can be made on the CPU only, not on {ort_device!r}")
 
@@ -67,14 +76,14 @@ class SparseTensor:
     def sparse_coo_from_numpy(dense_shape: Sequence[int], values: npt.NDArray[Any], coo_indices: npt.NDArray[Any], ort_device: OrtDevice) -> SparseTensor:
         """From n values and their indices, [n] into the flattened tensor or [n, 2]."""
         SparseTensor._check(values, ort_device)
-        return SparseTensor(OrtValue._sparse(1, dense_shape, values, np.asarray(coo_indices, np.int64)))
+        return SparseTensor(OrtValue._sparse(1, dense_shape, values, _indices(coo_indices, "coo_indices")))
 
     @staticmethod
     def sparse_csr_from_numpy(dense_shape: Sequence[int], values: npt.NDArray[Any], inner_indices: npt.NDArray[Any], outer_indices: npt.NDArray[Any],
                               ort_device: OrtDevice) -> SparseTensor:
         """From n values, the column of each, and the rows' beginnings."""
         SparseTensor._check(values, ort_device)
-        return SparseTensor(OrtValue._sparse(2, dense_shape, values, np.asarray(inner_indices, np.int64), np.asarray(outer_indices, np.int64)))
+        return SparseTensor(OrtValue._sparse(2, dense_shape, values, _indices(inner_indices, "inner_indices"), _indices(outer_indices, "outer_indices")))
 
     def values(self) -> npt.NDArray[Any]:
         """The values, read-only, over the tensor's memory; a copy of strings."""
