@@ -23,6 +23,7 @@ cdef object shape_of(const ortc_value *tensor)
 cdef ortc_status *copy_into(const ortc_value *source, ortc_value *destination) noexcept
 cdef ortc_value *clone(const ortc_value *source) except NULL
 # A copy in host memory.
+cdef object copied_array(ortc_value *tensor)
 cdef ortc_value *host_copy(const ortc_value *source) except NULL
 # Does the host reach the value's memory?
 cdef bint on_host(const ortc_value *value) noexcept

@@ -4,9 +4,10 @@ import operator
 
 import numpy as np
 
-from cpython.buffer cimport PyBuffer_FillInfo, PyBuffer_IsContiguous, PyBuffer_Release, PyBUF_RECORDS_RO
+from cpython.buffer cimport PyBuffer_FillInfo, PyBuffer_IsContiguous, PyBuffer_Release, PyObject_GetBuffer, PyBUF_RECORDS_RO, PyBUF_SIMPLE
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New, PyCapsule_SetName
 from libc.stdint cimport uint8_t
+from libc.string cimport memcpy
 from ortcore._capi cimport *
 from ortcore._device cimport is_host
 from ortcore._errors cimport check
@@ -25,6 +26,7 @@ cdef extern from "Python.h":
     object PyUnicode_DecodeUTF8(const char *data, Py_ssize_t size, const char *errors)
 
 cdef object ndarray = np.ndarray
+cdef object empty = np.empty
 cdef dict element_types = {}
 cdef list dtypes = [None] * ORTC_ELEMENT_TYPE_COUNT
 # Element types by the letter of the buffer protocol; integers also depend on the item's size.
@@ -258,6 +260,27 @@ cdef object array_of(ortc_value *tensor):
     if ortc_element_type_bits(<ortc_element_type>element_type) >= 8:
         return ndarray(shape_of(tensor), dtype, memory)
     return unpack(np.frombuffer(memory, np.uint8), element_type, shape_of(tensor)).view(dtype)
+
+
+cdef object copied_array(ortc_value *tensor):
+    """An array of its own with the contents of a tensor, which is lent."""
+    cdef Py_buffer view
+    cdef int element_type = ortc_value_get_element_type(tensor)
+    if not on_host(tensor):
+        return array_of(host_copy(tensor))
+    if element_type == ORTC_STRING:
+        return array_of(ortc_value_retain(tensor))
+    if element_type > 15:                                  # numpy exports no buffer of ml_dtypes' types
+        return array_of(clone(tensor))
+    array = empty(shape_of(tensor), dtype_of(element_type))
+    PyObject_GetBuffer(array, &view, PyBUF_SIMPLE)
+    if view.len > 1 << 16:
+        with nogil:
+            memcpy(view.buf, ortc_value_get_data(tensor), view.len)
+    elif view.len:                                         # done before another thread could have begun
+        memcpy(view.buf, ortc_value_get_data(tensor), view.len)
+    PyBuffer_Release(&view)
+    return array
 
 
 cdef object strings_of(ortc_value *tensor):

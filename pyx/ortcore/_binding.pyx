@@ -3,7 +3,7 @@
 
 from libc.stdint cimport SIZE_MAX
 from libc.string cimport strcmp
-from ortcore._arrays cimport clone, count_bytes, element_type_of, host_copy, on_host, read_dims, tensor_at, writable_tensor_of
+from ortcore._arrays cimport clone, copied_array, count_bytes, element_type_of, on_host, read_dims, tensor_at, writable_tensor_of
 from ortcore._capi cimport *
 from ortcore._convert cimport value_of
 from ortcore._device cimport OrtDevice, fill_device, handle_number, is_host
@@ -40,12 +40,6 @@ cdef ortc_value *value_at(str step, object name, object device_type, object devi
     if status is not NULL:
         check_step(status, f"{step}: '{name}'")
     return value
-
-
-cdef ortc_value *copy_on_host(const ortc_value *value) except NULL:
-    if ortc_value_get_kind(value) == ORTC_VALUE_TENSOR and not on_host(value):
-        return host_copy(value)
-    return clone(value)
 
 
 # ---- Outputs that a callable allocates --------------------------------------------------------------------------------
@@ -423,13 +417,20 @@ cdef class IOBinding:
     def copy_outputs_to_cpu(self):
         """The contents of the outputs in memory of their own: arrays, lists, dicts."""
         cdef OrtValue output
+        cdef int kind
         results = []
         if self.pending:
             self.synchronize_outputs()
         for output in self.get_outputs():
-            if ortc_value_get_kind(output.pointer) == ORTC_VALUE_NONE and not self._may_be_none(len(results)):
+            kind = ortc_value_get_kind(output.pointer)
+            if kind == ORTC_VALUE_TENSOR:
+                results.append(copied_array(output.pointer))
+            elif kind != ORTC_VALUE_NONE:
+                results.append(object_of(clone(output.pointer)))
+            elif self._may_be_none(len(results)):
+                results.append(None)
+            else:
                 raise make_error(2, f"output {len(results)} has no value yet: run the binding first")
-            results.append(None if ortc_value_get_kind(output.pointer) == ORTC_VALUE_NONE else object_of(copy_on_host(output.pointer)))
         return results
 
     def _may_be_none(self, index):
