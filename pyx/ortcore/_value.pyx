@@ -392,24 +392,74 @@ cdef class OrtValue:
 
 # ---- Values as Python objects -----------------------------------------------------------------------------------------
 
-cdef object object_of(ortc_value *value):
-    cdef int kind = ortc_value_get_kind(value)
-    cdef ortc_value *part = NULL
-    cdef ortc_value *other = NULL
+cdef list elements_of(ortc_value *tensor):
+    """The elements of a tensor of rank 1, as Python objects. Takes over the reference."""
+    cdef const int64_t *data = <const int64_t *>ortc_value_get_data(tensor)
     cdef int64_t i
+    cdef list elements
+    if ortc_value_get_element_type(tensor) != ORTC_INT64 or not on_host(tensor):
+        return array_of(tensor).tolist()
+    elements = [data[i] for i in range(ortc_value_get_count(tensor))]
+    release_value(tensor)
+    return elements
+
+
+cdef dict zipped(list names, ortc_value *values):
+    """{name: element}. Takes over the reference. Classifiers give a map of two or three scores a row: an array for each would take longer than the
+    model."""
+    cdef const float *data = <const float *>ortc_value_get_data(values)
+    cdef int64_t i
+    cdef dict result = {}
+    if ortc_value_get_element_type(values) != ORTC_FLOAT or not on_host(values):
+        return dict(zip(names, elements_of(values)))
+    for i in range(ortc_value_get_count(values)):
+        result[names[i]] = data[i]
+    release_value(values)
+    return result
+
+
+cdef dict dict_of(const ortc_value *mapping, const ortc_value **known, list names):
+    """A map as a dict; `names` are the keys of the map that was turned before, if it had the keys `known`."""
+    cdef ortc_value *keys = NULL
+    cdef ortc_value *values = NULL
+    check(ortc_value_get_map(mapping, &keys, &values))
+    if keys == known[0]:
+        release_value(keys)
+    else:
+        known[0] = keys
+        names[:] = elements_of(keys)
+    return zipped(names, values)
+
+
+cdef list items_of(const ortc_value *sequence):
+    """The items of a sequence. Maps that one node made share their keys, which are turned once."""
+    cdef ortc_value *item = NULL
+    cdef const ortc_value *known = NULL
+    cdef int64_t i
+    cdef list items = [], names = []
+    for i in range(ortc_value_get_count(sequence)):
+        check(ortc_value_get_item(sequence, i, &item))
+        if ortc_value_get_kind(item) != ORTC_VALUE_MAP:
+            items.append(object_of(item))
+            continue
+        try:
+            items.append(dict_of(item, &known, names))
+        finally:
+            release_value(item)
+    return items
+
+
+cdef object object_of(ortc_value *value):
+    """Takes over the reference."""
+    cdef int kind = ortc_value_get_kind(value)
+    cdef const ortc_value *no_keys = NULL
     if kind == ORTC_VALUE_TENSOR:
         return array_of(value)
     holder = wrap(value)
     if kind == ORTC_VALUE_SEQUENCE:
-        items = []
-        for i in range(ortc_value_get_count(value)):
-            check(ortc_value_get_item(value, i, &part))
-            items.append(object_of(part))
-        return items
+        return items_of(value)
     if kind == ORTC_VALUE_MAP:
-        check(ortc_value_get_map(value, &part, &other))
-        keys, values = array_of(part), array_of(other)
-        return dict(zip(keys.tolist(), values.tolist()))
+        return dict_of(value, &no_keys, [])
     return holder.as_sparse_tensor() if kind == ORTC_VALUE_SPARSE else None
 
 
