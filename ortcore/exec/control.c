@@ -157,7 +157,7 @@ static status run_if(exec_step *e) {
 /* ---- Values carried from iteration to iteration -------------------------------------------------------------------------- */
 
 void carried_set(carried *c, const feed *f) {
-  *c = (carried){.memory = buffer_retain(f->memory), .object = ort_value_retain(f->object)};
+  *c = (carried){.info = f->info, .memory = buffer_retain(f->memory), .object = ort_value_retain(f->object)};
   if (f->view) c->view = *f->view;
   else c->view.rank = RANK_UNKNOWN;
 }
@@ -170,7 +170,7 @@ void carried_release(carried *c) {
 
 void carried_take(carried *c, target *t) {
   carried_release(c);
-  *c = (carried){.view = t->result, .memory = t->result_memory, .object = t->object};
+  *c = (carried){.view = t->result, .info = t->info, .memory = t->result_memory, .object = t->object};
   if (t->object) c->view.rank = RANK_UNKNOWN;
   t->result_memory = NULL;
   t->object = NULL;
@@ -183,7 +183,7 @@ feed carried_feed(carried *c) {
     c->object = NULL;
     return f;
   }
-  return c->view.rank < 0 ? (feed){0} : (feed){.view = &c->view, .memory = c->memory};
+  return c->view.rank < 0 ? (feed){0} : (feed){.view = &c->view, .info = c->info, .memory = c->memory};
 }
 
 status carried_deliver(exec_step *e, int32_t i, carried *c) {
@@ -210,6 +210,11 @@ status loop_alloc(loop *l) {
   l->carried = mem_calloc((size_t)l->carried_count + 1, sizeof *l->carried);
   l->stacks = mem_calloc((size_t)l->stack_count + 1, sizeof *l->stacks);
   return l->carried && l->stacks ? OK : status_out_of_memory();
+}
+
+void stack_init_result(stack *s, const runner *r, int32_t output, int64_t axis, bool reversed) {
+  int32_t v = r->sub->graph->outputs[output];
+  stack_init(s, r->step->owner->env, plan_on_device(r->sub, v), &r->sub->graph->values[v].fact, axis, reversed);
 }
 
 static status loop_iterate(loop *l, exec_step *e, int64_t trips, bool condition) {
@@ -263,7 +268,7 @@ static status run_loop(exec_step *e) {
     feed f = frame_feed(e->owner, e->source->in[2 + c]);
     carried_set(&l.carried[c], &f);
   }
-  for (int32_t k = 0; !s && k < l.stack_count; ++k) stack_init(&l.stacks[k], &g->values[g->outputs[1 + l.carried_count + k]].fact, 0, false);
+  for (int32_t k = 0; !s && k < l.stack_count; ++k) stack_init_result(&l.stacks[k], &l.r, 1 + l.carried_count + k, 0, false);
   if (!s) s = loop_iterate(&l, e, trips, condition);
   for (int32_t c = 0; !s && c < l.carried_count; ++c) s = carried_deliver(e, c, &l.carried[c]);
   for (int32_t k = 0; !s && k < l.stack_count; ++k) s = deliver_stack(e, &l.stacks[k], l.carried_count + k);

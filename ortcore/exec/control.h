@@ -23,7 +23,7 @@ status runner_run(runner *r) MUST_CHECK;
 void target_drop(target *t);
 
 /* A value that goes from iteration to iteration. */
-typedef struct carried { tensor view; buffer *memory; ortc_value *object; } carried;
+typedef struct carried { tensor view; const ortc_memory_info *info; buffer *memory; ortc_value *object; } carried;
 
 void carried_set(carried *c, const feed *f);                /* over nothing */
 void carried_take(carried *c, target *t);                   /* what a run made takes its place */
@@ -42,6 +42,8 @@ typedef struct loop {
 
 status loop_alloc(loop *l) MUST_CHECK;                      /* counts are set */
 void loop_deinit(loop *l);
+/* For output `output` of the subgraph. */
+void stack_init_result(stack *s, const runner *r, int32_t output, int64_t axis, bool reversed);
 status deliver_stack(exec_step *e, stack *s, int32_t output) MUST_CHECK;
 
 status scan_run(exec_step *e) MUST_CHECK;

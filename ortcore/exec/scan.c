@@ -1,6 +1,7 @@
 /* Scan: an iteration for each slice of its scan inputs. Since opset 9 one sequence; in opset 8 a batch of sequences, each scanned by itself. */
 #include <ortcore/base/mem.h>
 #include <ortcore/exec/control.h>
+#include <ortcore/exec/transfer.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -11,6 +12,9 @@ typedef struct scan {
   slicer *slicers;
   int64_t length;                                           /* iterations of the sequence at hand */
 } scan;
+
+/* Does the node's input i lie on the device? */
+static bool is_on_device(const exec_step *e, int32_t i) { return e->source->in[i] != NO_VALUE && plan_on_device(e->owner->owner, e->source->in[i]); }
 
 static const tensor *scan_operand(const scan *x, const exec_step *e, int32_t i) { return e->operands[x->first + x->l.carried_count + i]; }
 
@@ -42,8 +46,8 @@ static status scan_iterate(scan *x, exec_step *e, int64_t expected) {
   loop *l = &x->l;
   for (int64_t i = 0; i < x->length; ++i) {
     if (kernel_cancelled(&e->k)) return ERROR(FAIL, "the run was ended in iteration %" PRId64 " because its terminate flag is set", i);
+    for (int32_t k = 0; k < x->scan_count; ++k) TRY(slicer_at(&x->slicers[k], i, &l->r.feeds[l->carried_count + k]));
     for (int32_t c = 0; c < l->carried_count; ++c) l->r.feeds[c] = carried_feed(&l->carried[c]);
-    for (int32_t k = 0; k < x->scan_count; ++k) l->r.feeds[l->carried_count + k] = (feed){.view = slicer_at(&x->slicers[k], i), .fleeting = x->slicers[k].copy != NULL};
     TRY(status_context(runner_run(&l->r), "iteration %" PRId64, i));
     status s = OK;
     for (int32_t c = 0; c < l->carried_count; ++c) carried_take(&l->carried[c], &l->r.targets[c]);
@@ -56,11 +60,6 @@ static status scan_iterate(scan *x, exec_step *e, int64_t expected) {
   return OK;
 }
 
-static const fact *result_fact(const scan *x, int32_t i) {
-  const graph *g = x->l.r.sub->graph;
-  return &g->values[g->outputs[i]].fact;
-}
-
 /* ---- Since opset 9 ------------------------------------------------------------------------------------------------------- */
 
 static status open_inputs(scan *x, exec_step *e) {
@@ -69,7 +68,8 @@ static status open_inputs(scan *x, exec_step *e) {
   for (int32_t i = 0; i < x->scan_count; ++i) {
     const tensor *t = scan_operand(x, e, i);
     if (!t) return ERROR(INVALID_ARGUMENT, "scan input %d is missing", i);
-    TRY(status_context(slicer_init(&x->slicers[i], t, i < axis_count ? axes[i] : 0, i < direction_count && directions[i] == 1), "scan input %d", i));
+    bool on_device = is_on_device(e, x->first + x->l.carried_count + i), reversed = i < direction_count && directions[i] == 1;
+    TRY(status_context(slicer_init(&x->slicers[i], e->owner->env, on_device, t, i < axis_count ? axes[i] : 0, reversed), "scan input %d", i));
     if (i == 0) x->length = x->slicers[0].length;
     if (x->slicers[i].length != x->length)
       return ERROR(INVALID_ARGUMENT, "scan input %d has %" PRId64 " slices but scan input 0 has %" PRId64 "; all must agree", i, x->slicers[i].length, x->length);
@@ -77,11 +77,11 @@ static status open_inputs(scan *x, exec_step *e) {
   return OK;
 }
 
-static void open_outputs(scan *x, exec_step *e) {
+static void open_outputs(scan *x, const exec_step *e) {
   int64_t axis_count = 0, direction_count = 0;
   const int64_t *axes = attr_ints(e->k.node, "scan_output_axes", &axis_count), *directions = attr_ints(e->k.node, "scan_output_directions", &direction_count);
   for (int32_t k = 0; k < x->l.stack_count; ++k)
-    stack_init(&x->l.stacks[k], result_fact(x, x->l.carried_count + k), k < axis_count ? axes[k] : 0, k < direction_count && directions[k] == 1);
+    stack_init_result(&x->l.stacks[k], &x->l.r, x->l.carried_count + k, k < axis_count ? axes[k] : 0, k < direction_count && directions[k] == 1);
 }
 
 static status scan_sequence(scan *x, exec_step *e) {
@@ -156,13 +156,14 @@ static status scan_item(batch *j, exec_step *e, int64_t b) {
     tensor part;
     TRY(item_of(e->operands[x->first + c], b, &part));
     carried_release(&l->carried[c]);
-    carried_set(&l->carried[c], &(feed){.view = &part});
+    carried_set(&l->carried[c], &(feed){.view = &part, .info = side_info(e->owner->env, is_on_device(e, x->first + c))});
   }
   for (int32_t i = 0; i < x->scan_count; ++i) {
     tensor part;
     TRY(item_of(scan_operand(x, e, i), b, &part));
+    bool on_device = is_on_device(e, x->first + l->carried_count + i), reversed = i < direction_count && directions[i] == 1;
     slicer_deinit(&x->slicers[i]);
-    TRY(slicer_init_part(&x->slicers[i], &part, x->length, i < direction_count && directions[i] == 1));
+    TRY(slicer_init_part(&x->slicers[i], e->owner->env, on_device, &part, x->length, reversed));
   }
   TRY(scan_iterate(x, e, j->items * j->longest));
   for (int32_t c = 0; c < l->carried_count; ++c) TRY(stack_push(&j->states[c], &l->carried[c].view, j->items));
@@ -176,8 +177,8 @@ static status scan_batch(batch *j, exec_step *e) {
   TRY(check_inputs(j, e));
   j->states = mem_calloc((size_t)l->carried_count + 1, sizeof *j->states);
   if (!j->states) return status_out_of_memory();
-  for (int32_t c = 0; c < l->carried_count; ++c) stack_init(&j->states[c], result_fact(&j->x, c), 0, false);
-  for (int32_t k = 0; k < l->stack_count; ++k) stack_init(&l->stacks[k], result_fact(&j->x, l->carried_count + k), 0, false);
+  for (int32_t c = 0; c < l->carried_count; ++c) stack_init_result(&j->states[c], &l->r, c, 0, false);
+  for (int32_t k = 0; k < l->stack_count; ++k) stack_init_result(&l->stacks[k], &l->r, l->carried_count + k, 0, false);
   for (int64_t b = 0; b < j->items; ++b) TRY(status_context(scan_item(j, e, b), "sequence %" PRId64, b));
   for (int32_t c = 0; c < l->carried_count; ++c) TRY(deliver_stack(e, &j->states[c], c));
   for (int32_t k = 0; k < l->stack_count; ++k) TRY(stack_deliver_batch(&l->stacks[k], &e->k, l->carried_count + k, j->items, j->longest));

@@ -1,6 +1,7 @@
 #include <ortcore/base/checked.h>
 #include <ortcore/base/mem.h>
 #include <ortcore/exec/stack.h>
+#include <ortcore/exec/transfer.h>
 #include <string.h>
 
 static status whole_elements(const tensor *t) {
@@ -8,8 +9,8 @@ static status whole_elements(const tensor *t) {
   return OK;
 }
 
-status slicer_init(slicer *s, const tensor *whole, int64_t axis, bool reversed) {
-  *s = (slicer){.data = whole->data, .reversed = reversed};
+status slicer_init(slicer *s, run_env *env, bool on_device, const tensor *whole, int64_t axis, bool reversed) {
+  *s = (slicer){.env = env, .on_device = on_device, .data = whole->data, .reversed = reversed};
   TRY(whole_elements(whole));
   int at;
   TRY(axis_normalise(axis, whole->rank, "scan_input_axes", &at));
@@ -21,34 +22,55 @@ status slicer_init(slicer *s, const tensor *whole, int64_t axis, bool reversed) 
   s->outer = dims_product(whole->dims, 0, at);
   s->inner_bytes = dims_product(whole->dims, at + 1, whole->rank) * tensor_width(whole);
   s->outer_bytes = s->inner_bytes * s->length;
-  if (s->outer > 1 && !(s->copy = mem_alloc(tensor_bytes(&s->slice) + 1))) return status_out_of_memory();
-  return OK;
+  return s->outer > 1 ? buffer_create(on_device ? env->device_allocator : env->allocator, tensor_bytes(&s->slice), &s->copy) : OK;
 }
 
-status slicer_init_part(slicer *s, const tensor *whole, int64_t length, bool reversed) {
-  TRY(slicer_init(s, whole, 0, reversed));
+status slicer_init_part(slicer *s, run_env *env, bool on_device, const tensor *whole, int64_t length, bool reversed) {
+  TRY(slicer_init(s, env, on_device, whole, 0, reversed));
   s->length = length;
   return OK;
 }
 
-const tensor *slicer_at(slicer *s, int64_t index) {
+status slicer_at(slicer *s, int64_t index, feed *out) {
   if (s->reversed) index = s->length - 1 - index;
   const char *from = s->data + index * s->inner_bytes;
-  if (!s->copy) {
-    s->slice.data = (void *)from;
-    return &s->slice;
-  }
-  for (int64_t o = 0; o < s->outer; ++o) memcpy((char *)s->copy + o * s->inner_bytes, from + o * s->outer_bytes, (size_t)s->inner_bytes);
-  s->slice.data = s->copy;
-  return &s->slice;
+  s->slice.data = s->copy ? s->copy->data : (void *)(uintptr_t)from;
+  *out = (feed){.view = &s->slice, .info = side_info(s->env, s->on_device), .fleeting = s->copy != NULL};
+  if (!s->copy) return OK;
+  return transfer_rows(s->env, s->on_device, s->slice.data, (size_t)s->inner_bytes, from, (size_t)s->outer_bytes, (size_t)s->inner_bytes, s->outer);
 }
 
 void slicer_deinit(slicer *s) {
-  mem_free(s->copy);
+  buffer_release(s->copy);
+  s->copy = NULL;
 }
 
-void stack_init(stack *s, const fact *element, int64_t axis, bool reversed) {
-  *s = (stack){.element = element, .axis = axis, .reversed = reversed, .first = {.rank = RANK_UNKNOWN}};
+void stack_init(stack *s, run_env *env, bool on_device, const fact *element, int64_t axis, bool reversed) {
+  *s = (stack){.env = env, .on_device = on_device, .element = element, .axis = axis, .reversed = reversed, .first = {.rank = RANK_UNKNOWN}};
+}
+
+static status copy_bytes(const stack *s, void *to, const void *from, size_t bytes) {
+  return transfer_rows(s->env, s->on_device, to, bytes, from, bytes, bytes, 1);
+}
+
+/* On the device the memory that was goes back at once: what takes it next comes later in the stream. */
+static status move_to(stack *s, size_t capacity) {
+  if (!s->on_device) {
+    char *data = mem_realloc(s->data, capacity);
+    if (!data) return status_out_of_memory();
+    s->data = data;
+  } else {
+    buffer *larger;
+    TRY(buffer_create(s->env->device_allocator, capacity, &larger));
+    ++s->env->stats.allocations;
+    status copied = s->memory ? copy_bytes(s, larger->data, s->data, (size_t)s->count * s->bytes_each) : OK;
+    buffer_release(s->memory);
+    s->memory = larger;
+    s->data = larger->data;
+    TRY(copied);
+  }
+  s->capacity = capacity;
+  return OK;
 }
 
 /* Room for `count` results; for all that are expected, if that is not too much. */
@@ -60,11 +82,7 @@ static status stack_reserve(stack *s, int64_t count, int64_t expected) {
   want = s->capacity * 2 > needed ? s->capacity * 2 : needed;
   size_t all;
   if (!s->capacity && expected > 0 && !checked_mul((size_t)expected, s->bytes_each, &all) && all > want && all < (size_t)1 << 30) want = all;
-  char *data = mem_realloc(s->data, want);
-  if (!data) return status_out_of_memory();
-  s->data = data;
-  s->capacity = want;
-  return OK;
+  return move_to(s, want);
 }
 
 status stack_push(stack *s, const tensor *t, int64_t expected) {
@@ -79,8 +97,8 @@ status stack_push(stack *s, const tensor *t, int64_t expected) {
                  dims_format(now, sizeof now, t->rank, t->dims), (long long)s->count, dims_format(before, sizeof before, s->first.rank, s->first.dims));
   }
   TRY(stack_reserve(s, s->count + 1, expected));
-  if (is_first && s->bytes_each) memset(s->data, 0, (size_t)s->count * s->bytes_each);       /* skipped before */
-  if (s->bytes_each) memcpy(s->data + (size_t)s->count * s->bytes_each, t->data, s->bytes_each);
+  if (is_first) TRY(transfer_zeros(s->env, s->on_device, s->data, (size_t)s->count * s->bytes_each));       /* skipped before */
+  TRY(copy_bytes(s, s->data + (size_t)s->count * s->bytes_each, t->data, s->bytes_each));
   if (t->type == ORTC_STRING) rcstr_retain_n(t->data, t->count);
   ++s->count;
   return OK;
@@ -89,7 +107,7 @@ status stack_push(stack *s, const tensor *t, int64_t expected) {
 status stack_skip(stack *s, int64_t n) {
   if (s->first.rank >= 0) {
     TRY(stack_reserve(s, s->count + n, -1));
-    if (s->bytes_each && n) memset(s->data + (size_t)s->count * s->bytes_each, 0, (size_t)n * s->bytes_each);
+    TRY(transfer_zeros(s->env, s->on_device, s->data + (size_t)s->count * s->bytes_each, (size_t)n * s->bytes_each));
   }
   s->count += n;
   return OK;
@@ -109,6 +127,19 @@ void stack_assume(stack *s, const tensor *planned) {
     if (d != axis) s->first.dims[to++] = planned->dims[d];
 }
 
+/* Each result to its place along the axis. */
+static status spread(const stack *s, tensor *out, int axis) {
+  size_t inner = (size_t)dims_product(out->dims, axis + 1, out->rank) * (size_t)tensor_width(out);
+  int64_t outer = dims_product(out->dims, 0, axis);
+  if (outer == 1 && !s->reversed) return copy_bytes(s, out->data, s->data, (size_t)s->count * inner);
+  for (int64_t i = 0; i < s->count; ++i) {
+    int64_t place = s->reversed ? s->count - 1 - i : i;
+    char *to = (char *)out->data + (size_t)place * inner, *from = s->data + (size_t)i * s->bytes_each;
+    TRY(transfer_rows(s->env, s->on_device, to, (size_t)s->count * inner, from, inner, inner, outer));
+  }
+  return OK;
+}
+
 status stack_deliver(stack *s, kernel_ctx *k, int32_t output) {
   if (s->first.rank < 0) empty_shape(s);
   int rank = s->first.rank + 1, axis;
@@ -119,13 +150,7 @@ status stack_deliver(stack *s, kernel_ctx *k, int32_t output) {
   tensor *out;
   TRY(kernel_output(k, output, rank, dims, &out));
   if (!out || !out->count) return OK;
-  size_t width = (size_t)tensor_width(out), inner = (size_t)dims_product(dims, axis + 1, rank) * width;
-  int64_t outer = dims_product(dims, 0, axis);
-  for (int64_t i = 0; i < s->count; ++i) {
-    int64_t place = s->reversed ? s->count - 1 - i : i;
-    for (int64_t o = 0; o < outer; ++o)
-      memcpy((char *)out->data + (size_t)(o * s->count + place) * inner, s->data + (size_t)i * s->bytes_each + (size_t)o * inner, inner);
-  }
+  TRY(spread(s, out, axis));
   if (out->type == ORTC_STRING) rcstr_retain_n(out->data, out->count);
   return OK;
 }
@@ -139,8 +164,8 @@ status stack_deliver_batch(stack *s, kernel_ctx *k, int32_t output, int64_t item
   tensor *out;
   TRY(kernel_output(k, output, rank, dims, &out));
   if (!out || !out->count) return OK;
-  if (s->data) memcpy(out->data, s->data, tensor_bytes(out));
-  else memset(out->data, 0, tensor_bytes(out));
+  if (s->data) TRY(copy_bytes(s, out->data, s->data, tensor_bytes(out)));
+  else TRY(transfer_zeros(s->env, s->on_device, out->data, tensor_bytes(out)));
   if (out->type == ORTC_STRING) rcstr_retain_n(out->data, out->count);
   return OK;
 }
@@ -148,5 +173,6 @@ status stack_deliver_batch(stack *s, kernel_ctx *k, int32_t output, int64_t item
 void stack_deinit(stack *s) {
   if (s->first.rank >= 0 && s->first.type == ORTC_STRING && s->data)
     for (int64_t i = 0; i < s->count; ++i) rcstr_release_n((rcstr **)(s->data + (size_t)i * s->bytes_each), s->first.count);
-  mem_free(s->data);
+  if (s->memory) buffer_release(s->memory);
+  else mem_free(s->data);
 }

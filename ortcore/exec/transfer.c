@@ -47,6 +47,7 @@ status transfer_elements(run_env *env, bool on_device, const tensor *from, tenso
 
 status transfer_rows(run_env *env, bool on_device, void *to, size_t to_step, const void *from, size_t from_step, size_t bytes, int64_t rows) {
   const device *d = on_device ? env->device : device_cpu();
+  if (!bytes || rows <= 0) return OK;
   return d->vtable->copy_rows(d, env->stream, to, to_step, from, from_step, bytes, (size_t)rows);
 }
 

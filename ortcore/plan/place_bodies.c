@@ -8,7 +8,15 @@ bool find_wiring(const node *n, const graph *body, wiring *out) {
     *out = (wiring){.first_input = n->input_count};
     return body->input_count == 0 && body->output_count == n->output_count;
   }
-  return false;
+  if (!strcmp(n->op_type, "Loop")) {
+    *out = (wiring){.first_input = 2, .host_inputs = 2, .host_outputs = 1, .carried = body->input_count - 2};
+  } else {
+    int64_t scanned = attr_int_or(n, "num_scan_inputs", 0);
+    if (scanned < 0 || scanned > body->input_count) return false;
+    *out = (wiring){.first_input = n->op->since < 9 ? 1 : 0, .carried = body->input_count - (int32_t)scanned};
+  }
+  return out->carried >= 0 && n->input_count == out->first_input + body->input_count - out->host_inputs &&
+         body->output_count >= out->host_outputs + out->carried && n->output_count <= body->output_count - out->host_outputs;
 }
 
 /* ---- Ends ----------------------------------------------------------------------------------------------------------------------------- */
@@ -48,8 +56,8 @@ static status place_inputs(placer *p, node *n, placer *bodies) {
   for (int32_t i = 0; i < bodies->ends.first_input && i < n->input_count; ++i)
     if (n->inputs[i] != NO_VALUE) TRY(on_side(p, n->inputs[i], false, n, READ_BY_NODE, &n->inputs[i]));
   for (int32_t i = bodies->ends.host_inputs; i < bodies->g->input_count; ++i) {
-    bool on_device = i - bodies->ends.host_inputs < bodies->ends.carried ? is_carried_on_device(bodies, i - bodies->ends.host_inputs) : is_scanned_on_device(bodies, i);
-    int32_t *outer = &n->inputs[bodies->ends.first_input + i - bodies->ends.host_inputs];
+    int32_t c = i - bodies->ends.host_inputs, *outer = &n->inputs[bodies->ends.first_input + c];
+    bool on_device = c < bodies->ends.carried ? is_carried_on_device(bodies, c) : is_scanned_on_device(bodies, i);
     bodies->g->values[body_input(bodies, i)].on_device = on_device;
     if (*outer != NO_VALUE) TRY(on_side(p, *outer, on_device, n, READ_IN_BODY, outer));
   }

@@ -160,8 +160,10 @@ static void find_makers_in_body(placer *body) {
   for (int32_t i = 0; i < g->capture_count; ++i)
     body->places[g->captures[i].inner].made = body->parent->places[body->owner->captures[g->captures[i].slot]].made;
   for (int32_t i = 0; i < g->input_count; ++i) {
+    made *by = &body->places[body_input(body, i)].made;
     int32_t from = i < body->ends.host_inputs ? NO_VALUE : outer_input(body, i);
-    body->places[body_input(body, i)].made = i < body->ends.host_inputs ? MADE_ON_HOST : from == NO_VALUE ? MADE_ANYWHERE : body->parent->places[from].made;
+    if (from != NO_VALUE) *by = body->parent->places[from].made;
+    else *by = i < body->ends.host_inputs ? MADE_ON_HOST : MADE_ANYWHERE;
   }
   find_makers(body);
   for (int32_t c = 0; c < body->ends.carried; ++c)

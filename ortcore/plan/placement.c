@@ -36,9 +36,10 @@ static status constant_twin(placer *p, int32_t v, bool to_device, int32_t *out) 
 }
 
 static const char *why_copied(placer *p, const node *reader, reading how, bool to_device) {
-  static const char *const ways[][2] = {[READ_BY_NODE] = {", which runs on the host, reads it", ", which runs on the device, reads it"},
-                                        [READ_IN_BODY] = {" reads it in a subgraph on the host", " reads it in a subgraph on the device"},
-                                        [READ_AS_RESULT] = {" takes this result of its subgraph on the host", " takes this result of its subgraph on the device"}};
+  static const char *const ways[][2] = {
+    [READ_BY_NODE] = {", which runs on the host, reads it", ", which runs on the device, reads it"},
+    [READ_IN_BODY] = {" reads it in a subgraph on the host", " reads it in a subgraph on the device"},
+    [READ_AS_RESULT] = {" takes this result of its subgraph on the host", " takes this result of its subgraph on the device"}};
   return zone_printf(p->g->memory, "node '%s' (%s)%s", reader->name, reader->op_type, ways[how][to_device]);
 }
 

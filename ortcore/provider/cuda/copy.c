@@ -62,6 +62,7 @@ status gpu_copy(const device *d, stream *s, memory_place to, memory_place from, 
 
 static cudaError_t enqueue_rows(void *to, size_t to_step, const void *from, size_t from_step, size_t bytes, size_t rows, cudaStream_t on) {
   cudaError_t error = cudaSuccess;
+  if (rows == 1 || (to_step == bytes && from_step == bytes)) return cudaMemcpyAsync(to, from, rows * bytes, cudaMemcpyDeviceToDevice, on);
   if (to_step <= WIDEST_STEP && from_step <= WIDEST_STEP) return cudaMemcpy2DAsync(to, to_step, from, from_step, bytes, rows, cudaMemcpyDeviceToDevice, on);
   for (size_t i = 0; i < rows && error == cudaSuccess; ++i)
     error = cudaMemcpyAsync((char *)to + i * to_step, (const char *)from + i * from_step, bytes, cudaMemcpyDeviceToDevice, on);

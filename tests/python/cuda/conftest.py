@@ -11,6 +11,8 @@ from ortcore.cuda import emulation
 from .. import models
 from . import device_arrays
 
+ORDERS = [("starve", 1), ("random", 2), ("random", 3), ("eager", 4)]
+
 
 def pytest_collection_modifyitems(items):
     here = [item for item in items if item.path.parent == Path(__file__).parent]
@@ -70,3 +72,13 @@ def two():
     a = np.arange(6, dtype=np.float32).reshape(3, 2)
     b = 10 * a + 1
     return a, b, a + b
+
+
+@pytest.fixture(params=ORDERS if ortcore.cuda.is_emulated() else [None], ids=str)
+def order(request):
+    """In which the device runs what it may: on the emulated one in several, with every access watched."""
+    if request.param:
+        emulation.configure(policy=request.param[0], seed=request.param[1], race_check=1)
+    yield
+    if request.param:
+        emulation.configure(policy="starve", race_check=0)
