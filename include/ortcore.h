@@ -311,8 +311,9 @@ typedef struct ortc_session_options ortc_session_options;   /* an object with se
 ORTC_API ortc_session_options *ortc_session_options_create(void);
 ORTC_API ortc_session_options *ortc_session_options_copy(const ortc_session_options *options);
 ORTC_API void ortc_session_options_release(ortc_session_options *options);
-/* Settings by name, numbers as text. Names: the keys of onnxruntime's session config entries (unknown ones are kept and can be
- * read back), and "intra_op_num_threads", "inter_op_num_threads", "graph_optimization_level" (0,1,2,3,99), "enable_cpu_mem_arena",
+/* Settings by name, numbers as text; a value that is none of its setting's is INVALID_ARGUMENT and changes nothing. Names: the keys of onnxruntime's
+ * session config entries (unknown ones are kept and can be read back), and "intra_op_num_threads" (up to 1024; 0: the cores), "inter_op_num_threads",
+ * "graph_optimization_level" (0,1,2,3,99), "enable_cpu_mem_arena",
  * "enable_mem_pattern", "enable_mem_reuse", "enable_profiling", "profile_file_prefix" ("onnxruntime_profile_"), "optimized_model_filepath", "logid",
  * "log_severity_level", "log_verbosity_level", "use_deterministic_compute", "disabled_optimizers" (';' list), "execution_mode",
  * "external_data_folder" (where a model given as bytes finds its external data; onnxruntime's key for it works, too), "map_model_files" (1: files
@@ -409,7 +410,8 @@ ORTC_API ortc_run_options *ortc_run_options_create(void);
 ORTC_API void ortc_run_options_release(ortc_run_options *options);
 ORTC_API void ortc_run_options_set_terminate(ortc_run_options *options, bool terminate);   /* from any thread, also during a run */
 /* "logid", "log_severity_level", "only_execute_path_to_fetches", "stage_outputs" (1: bound outputs are written only if the whole run
- * succeeds, at the price of a copy), "memory.enable_memory_arena_shrinkage", "disable_synchronize_execution_providers", "gpu_graph_id". */
+ * succeeds, at the price of a copy), "memory.enable_memory_arena_shrinkage", "disable_synchronize_execution_providers", "gpu_graph_id".
+ * Values are checked as those of session options are. */
 ORTC_API ortc_status *ortc_run_options_set(ortc_run_options *options, const char *key, const char *value);
 ORTC_API const char *ortc_run_options_get(const ortc_run_options *options, const char *key);
 
