@@ -1,23 +1,17 @@
 /* DynamicQuantizeLinear: blocks find the ranges of their parts, and then every block joins these and quantises. */
 #include <ortcore/kernels/cuda/block.cuh>
 #include <ortcore/kernels/cuda/quantize.h>
+#include <ortcore/kernels/cuda/range.cuh>
 
 namespace ortcore {
 namespace {
 
-struct range { float low, high; };
-
-struct wider {
-  ON_GPU range operator()(range a, range b) const { return {b.low < a.low ? b.low : a.low, b.high > a.high ? b.high : a.high}; }
-};
-
 static_assert(threads_per_block == CUDA_RANGE_BLOCKS, "a thread reads one part's range");
 
-/* NaN is passed over: no comparison with it is true. */
-__global__ void __launch_bounds__(threads_per_block, 1) range_kernel(const float *x, int64_t count, range *parts) {
+__global__ void __launch_bounds__(threads_per_block, 1) range_kernel(const float *x, int64_t count, bool strict, range *parts) {
   __shared__ range shared[threads_per_block / warp_threads];
   range r = {0.0f, 0.0f};
-  for (int64_t i = first_index(); i < count; i += index_step()) r = wider()(r, range{x[i], x[i]});
+  for (int64_t i = first_index(); i < count; i += index_step()) r = wider()(r, range_of(x[i], strict));
   r = row_reduce(r, shared, wider());
   if (threadIdx.x == 0) parts[blockIdx.x] = r;
 }
@@ -27,31 +21,24 @@ __global__ void __launch_bounds__(threads_per_block, 1) quantize_kernel(const fl
   __shared__ range shared[threads_per_block / warp_threads];
   range r = {0.0f, 0.0f};
   if (threadIdx.x < part_count) r = parts[threadIdx.x];
-  r = row_reduce(r, shared, wider());
-  float scale = (r.high - r.low) / 255.0f;
-  if (scale == 0.0f) scale = 1.0f;                         /* all elements are zero */
-  float zero = fminf(fmaxf(rintf(-r.low / scale), 0.0f), 255.0f);
+  byte_scale by = scale_of(row_reduce(r, shared, wider()));
   if (blockIdx.x == 0 && threadIdx.x == 0) {
-    if (scale_out) *scale_out = scale;
-    if (zero_out) *zero_out = static_cast<uint8_t>(zero);
+    if (scale_out) *scale_out = by.scale;
+    if (zero_out) *zero_out = static_cast<uint8_t>(by.zero);
   }
   if (!y) return;
-  for (int64_t i = first_index(); i < count; i += index_step()) {
-    float v = rintf(x[i] / scale) + zero;
-    v = v > 0.0f ? v : 0.0f;                               /* NaN becomes the least value */
-    y[i] = static_cast<uint8_t>(static_cast<int>(v < 255.0f ? v : 255.0f));
-  }
+  for (int64_t i = first_index(); i < count; i += index_step()) y[i] = static_cast<uint8_t>(to_byte(x[i], by));
 }
 
 }  // namespace
 }  // namespace ortcore
 
-int cuda_dynamic_quantize(const float *x, int64_t count, uint8_t *y, float *scale, uint8_t *zero, void *scratch, void *stream) {
+int cuda_dynamic_quantize(const float *x, int64_t count, bool strict, uint8_t *y, float *scale, uint8_t *zero, void *scratch, void *stream) {
   using namespace ortcore;
   int64_t wanted = (count + threads_per_block * 4 - 1) / (threads_per_block * 4);
   int blocks = wanted < 1 ? 1 : wanted < CUDA_RANGE_BLOCKS ? static_cast<int>(wanted) : CUDA_RANGE_BLOCKS;
   range *parts = static_cast<range *>(scratch);
-  range_kernel<<<blocks, threads_per_block, 0, as_stream(stream)>>>(x, count, parts);
+  range_kernel<<<blocks, threads_per_block, 0, as_stream(stream)>>>(x, count, strict, parts);
   cudaError_t error = cudaGetLastError();
   if (error != cudaSuccess) return error;
   quantize_kernel<<<blocks, threads_per_block, 0, as_stream(stream)>>>(x, count, parts, blocks, y, scale, zero);

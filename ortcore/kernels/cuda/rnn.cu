@@ -4,11 +4,8 @@
  *
  * Where a direction's recurrent weights are few, one block makes all units of its sequences and all steps in a single launch, meeting at a
  * barrier; the weights stay in the caches. Otherwise many blocks share the units of a step, and each step is a launch. */
-#include "common.cuh"
-#include "rnn.h"
-#include "rnn_cells.cuh"
+#include "rnn_sequence.cuh"
 
-#include <string.h>
 #include <type_traits>
 
 using namespace ortcore;
@@ -19,41 +16,6 @@ constexpr int kRows = 8;                                   /* sequences that sha
 constexpr int kWarp = 32, kStepBlock = 256;                /* threads: of a warp, and of a block that shares a step */
 constexpr int block_threads(int rows) { return rows == 1 ? 512 : 256; }   /* most of any block, by its registers */
 constexpr int64_t kCachedBytes = 256 << 10;                /* recurrent weights of a direction that one block may read again each step */
-
-/* What every thread knows of a run. States are computed numbers, `hidden` of them for each direction and sequence. */
-template <class T> struct sequence {
-  using A = computed_t<T>;
-  rnn_layer layer;
-  rnn_shape shape;
-  const T *projected, *r, *b, *peepholes;
-  A *h, *c;                                                /* [2][directions][batch][hidden]; [directions][batch][hidden] for LSTM */
-  A *update, *candidate;                                   /* GRU's gate, and what its candidate's weights multiply; as c */
-  const int32_t *lengths;
-  T *y, *last_h, *last_c;
-};
-
-/* ---- Before the first step ----------------------------------------------------------------------------------------------------------- */
-
-/* Lengths travel as arguments of a kernel, so that no host memory has to outlive the launch. */
-enum { kLengths = 900 };
-struct some_lengths { int32_t count, at[kLengths]; };
-__global__ void put_lengths(some_lengths from, int32_t *to) {
-  for (int i = threadIdx.x; i < from.count; i += blockDim.x) to[i] = from.at[i];
-}
-
-/* States as the first step finds them. A sequence without steps ends with them. */
-template <class T> __global__ void __launch_bounds__(threads_per_block) begin_states(sequence<T> s, const T *initial_h, const T *initial_c) {
-  int64_t n = s.layer.hidden, count = s.layer.directions * s.shape.batch * n;
-  for (int64_t i = first_index(); i < count; i += index_step()) {
-    int64_t row = i / n % s.shape.batch, from = i / n / s.shape.batch * s.shape.state_direction + row * s.shape.state_row + i % n;
-    T h = initial_h ? initial_h[from] : store<T>(0), c = initial_c ? initial_c[from] : store<T>(0);
-    s.h[i] = load(h);
-    if (s.c) s.c[i] = load(c);
-    if (s.lengths ? s.lengths[row] > 0 : s.shape.steps > 0) continue;
-    if (s.last_h) s.last_h[from] = h;
-    if (s.last_c) s.last_c[from] = c;
-  }
-}
 
 /* ---- Steps ----------------------------------------------------------------------------------------------------------------------------- */
 
@@ -116,46 +78,11 @@ ON_GPU computed_t<T> products(const T *__restrict__ weights, int64_t distance, c
 }
 
 /* One lane's part of a step: a gate of one unit of one sequence. */
-struct lane_job {
-  int d, lane, gate;
-  int64_t unit, row, step, state;                          /* state: its place in c, update, candidate and each half of h */
-  bool runs;                                               /* the sequence is there and has not ended */
-};
+struct lane_job : cell_job { int lane, gate; };
 
-template <class T> ON_GPU int64_t length_of(const sequence<T> &s, int64_t row) { return s.lengths ? s.lengths[row] : s.shape.steps; }
-template <class T> ON_GPU rnn_activation function_of(const sequence<T> &s, const lane_job &j, int f) {
-  return j.d ? s.layer.activations[1][f] : s.layer.activations[0][f];
-}
-/* Which of a sequence's inputs and results this step reads and makes: reversed ones begin at their end. */
-template <class T> ON_GPU int64_t time_of(const sequence<T> &s, const lane_job &j) {
-  bool reverse = j.d ? s.layer.reverse[1] : s.layer.reverse[0];
-  return reverse && j.runs ? length_of(s, j.row) - 1 - j.step : j.step;
-}
-template <class T> ON_GPU T *result_of(const sequence<T> &s, const lane_job &j) {
-  return s.y + time_of(s, j) * s.shape.y_step + j.row * s.shape.y_row + j.d * s.shape.y_direction + j.unit;
-}
-
-/* The new state goes where the next step reads it, and to the outputs. */
-template <class T> ON_GPU void put_state(const sequence<T> &s, const lane_job &j, computed_t<T> h, computed_t<T> c) {
-  s.h[(j.step + 1) % 2 * (s.layer.directions * s.shape.batch * s.layer.hidden) + j.state] = h;
-  if (s.c) s.c[j.state] = c;
-  if (s.y) *result_of(s, j) = store<T>(h);
-  if (j.step + 1 < length_of(s, j.row)) return;
-  int64_t last = j.d * s.shape.state_direction + j.row * s.shape.state_row + j.unit;
-  if (s.last_h) s.last_h[last] = store<T>(h);
-  if (s.last_c) s.last_c[last] = store<T>(c);
-}
-
-/* The projected input of gate g, and its recurrent bias; the other bias is part of the projected input. */
-template <class T> ON_GPU computed_t<T> input_of(const sequence<T> &s, const lane_job &j, int g) {
-  int64_t place = j.d * s.shape.steps * s.shape.batch + time_of(s, j) * s.shape.x_step + j.row * s.shape.x_row;
-  return load(s.projected[(place * s.layer.gates + g) * s.layer.hidden + j.unit]);
-}
-template <class T> ON_GPU computed_t<T> bias_of(const sequence<T> &s, const lane_job &j, int g) {
-  return s.b ? load(s.b[((2 * j.d + 1) * s.layer.gates + g) * s.layer.hidden + j.unit]) : computed_t<T>(0);
-}
-template <class T> ON_GPU computed_t<T> peephole_of(const sequence<T> &s, const lane_job &j, int p) {
-  return s.peepholes && j.runs ? load(s.peepholes[(3 * j.d + p) * s.layer.hidden + j.unit]) : computed_t<T>(0);
+/* Where the next step finds the states: they alternate. */
+template <class T> ON_GPU computed_t<T> *next_states(const sequence<T> &s, const lane_job &j) {
+  return s.h + (j.step + 1) % 2 * (s.layer.directions * s.shape.batch * s.layer.hidden);
 }
 /* A value of the lane that has gate g of the same sequence. */
 template <class A> ON_GPU A from_gate(const lane_job &j, A value, int g) { return __shfl_sync(~0u, value, (j.lane & ~3) + g); }
@@ -172,7 +99,7 @@ template <class T> ON_GPU void lstm_cell(const sequence<T> &s, const lane_job &j
   c = (s.layer.input_forget ? 1 - input : forget) * c + input * fresh;
   A second = activated(function_of(s, j, j.gate == 1 ? 0 : 2), j.gate == 1 ? clipped(z + peephole_of(s, j, 1) * c, clip) : c);
   A h = from_gate(j, second, 1) * from_gate(j, second, 0);
-  if (j.runs && j.gate == 0) put_state(s, j, h, c);
+  if (j.runs && j.gate == 0) put_state(s, j, next_states(s, j), h, c);
 }
 
 /* Gates: update, reset, candidate. The reset gate scales the state before the candidate's product, which then is a phase of its own, or the
@@ -194,11 +121,11 @@ template <class T> ON_GPU void gru_cell(const sequence<T> &s, const lane_job &j,
     update = s.update[j.state];
   }
   A fresh = activated(function_of(s, j, 1), clipped(x + z, clip));
-  if (j.runs && j.gate == (linear ? 2 : 0)) put_state<T>(s, j, (1 - update) * fresh + update * h, 0);
+  if (j.runs && j.gate == (linear ? 2 : 0)) put_state<T>(s, j, next_states(s, j), (1 - update) * fresh + update * h, 0);
 }
 
 template <class T> ON_GPU void simple_cell(const sequence<T> &s, const lane_job &j, computed_t<T> z) {
-  if (j.runs) put_state<T>(s, j, activated(function_of(s, j, 0), clipped(z + input_of(s, j, 0) + bias_of(s, j, 0), computed_t<T>(s.layer.clip))), 0);
+  if (j.runs) put_state<T>(s, j, next_states(s, j), activated(function_of(s, j, 0), clipped(z + input_of(s, j, 0) + bias_of(s, j, 0), computed_t<T>(s.layer.clip))), 0);
 }
 
 /* One unit of the sequences from `first` on. */
@@ -216,7 +143,7 @@ ON_GPU void make_unit(const sequence<T> &s, int d, int64_t first, int64_t unit, 
     z = products<KIND == RNN_LSTM ? 4 : KIND == RNN_GRU ? 3 : 1, ROWS>(weights, n * n, mine, last, static_cast<int>(n), packs);
     if (KIND == RNN_GRU) columns = s.layer.linear_before_reset ? 3 : 2;
   }
-  lane_job j = {d, lane, lane % 4, unit, first + lane / 4, step, (d * batch + first + lane / 4) * n + unit, false};
+  lane_job j = {{d, unit, first + lane / 4, step, (d * batch + first + lane / 4) * n + unit, false}, lane, lane % 4};
   bool here = lane / 4 <= last && j.gate < columns;
   j.runs = here && step < length_of(s, j.row);
   if (here && !j.runs && s.y) *result_of(s, j) = store<T>(0);
@@ -264,40 +191,20 @@ template <rnn_kind KIND, class T> cudaError_t launch_rows(const sequence<T> &s, 
   return s.shape.batch == 1 ? launch_steps<KIND, 1>(s, stream) : launch_steps<KIND, kRows>(s, stream);
 }
 
-/* Memory for n numbers, 256-byte aligned like all of it. */
-size_t part_bytes(int64_t n, size_t width) { return (static_cast<size_t>(n) * width + 255) / 256 * 256; }
-
-template <class T> int run_type(const cuda_rnn &run, char *scratch, cudaStream_t stream) {
+template <class T> int run_type(const cuda_rnn &run, char *memory, cudaStream_t stream) {
   using A = computed_t<T>;
   const rnn_layer &l = *run.layer;
-  int64_t batch = run.shape->batch, states = l.directions * batch * l.hidden;
-  auto take = [&](int64_t count, size_t width) {
-    char *part = scratch;
-    scratch += part_bytes(count, width);
-    return part;
-  };
-  auto typed = [](const void *data) { return static_cast<const T *>(data); };
-  sequence<T> s = {l, *run.shape, typed(run.projected), typed(run.r), typed(run.b), typed(run.peepholes)};
-  s.h = reinterpret_cast<A *>(take(2 * states, sizeof(A)));
-  if (l.kind == RNN_LSTM) s.c = reinterpret_cast<A *>(take(states, sizeof(A)));
+  int64_t states = l.directions * run.shape->batch * l.hidden;
+  scratch_parts scratch = {memory};
+  sequence<T> s = sequence_of<T>(run, &scratch, stream);
+  s.h = scratch.take<A>(2 * states);
+  if (l.kind == RNN_LSTM) s.c = scratch.take<A>(states);
   if (l.kind == RNN_GRU) {
-    s.update = reinterpret_cast<A *>(take(states, sizeof(A)));
-    s.candidate = reinterpret_cast<A *>(take(states, sizeof(A)));
-  }
-  s.y = static_cast<T *>(run.y);
-  s.last_h = static_cast<T *>(run.last_h);
-  s.last_c = static_cast<T *>(run.last_c);
-  if (run.lengths) {
-    int32_t *lengths = reinterpret_cast<int32_t *>(take(batch, sizeof(int32_t)));
-    s.lengths = lengths;
-    for (int64_t first = 0; first < batch; first += kLengths) {
-      some_lengths some = {static_cast<int32_t>(batch - first < kLengths ? batch - first : kLengths), {}};
-      memcpy(some.at, run.lengths + first, some.count * sizeof(int32_t));
-      put_lengths<<<1, threads_per_block, 0, stream>>>(some, lengths + first);
-    }
+    s.update = scratch.take<A>(states);
+    s.candidate = scratch.take<A>(states);
   }
   if (states == 0) return cudaSuccess;
-  begin_states<<<blocks_for(states), threads_per_block, 0, stream>>>(s, typed(run.initial_h), typed(run.initial_c));
+  begin_states<<<blocks_for(states), threads_per_block, 0, stream>>>(s, static_cast<const T *>(run.initial_h), static_cast<const T *>(run.initial_c));
   cudaError_t error = cudaGetLastError();
   if (error || run.shape->steps == 0) return error;
   if (l.kind == RNN_LSTM) return launch_rows<RNN_LSTM>(s, stream);

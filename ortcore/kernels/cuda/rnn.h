@@ -20,10 +20,24 @@ typedef struct cuda_rnn {
   void *y, *last_h, *last_c;
 } cuda_rnn;
 
+/* Recurrent weights of DynamicQuantizeLSTM: bytes [directions][hidden][gates * hidden], which stand for (byte - zero) * scale. */
+typedef struct cuda_rnn_weights {
+  const void *data;
+  bool is_signed;
+  const float *scale;
+  const void *zero;                                        /* bytes of the same kind; NULL: 0 */
+  bool by_column;                                          /* scale and zero: one for each column of a direction; or one for each direction */
+} cuda_rnn_weights;
+enum { CUDA_RNN_LONGEST = 1 << 15 };                       /* products of bytes whose sums are sure to fit 32 bits */
+
 /* Device memory that a run of so many sequences needs, 256-byte aligned. */
 size_t cuda_rnn_scratch_bytes(const rnn_layer *layer, int64_t batch, dtype type);
 /* Returns a cudaError_t. */
 int cuda_rnn_run(const cuda_rnn *run, void *scratch, void *stream);
+
+/* The same for an LSTM that rounds its states to bytes before each product; run->r is not looked at. */
+size_t cuda_rnn_bytes_scratch_bytes(const rnn_layer *layer, int64_t batch);
+int cuda_rnn_bytes_run(const cuda_rnn *run, const cuda_rnn_weights *r, void *scratch, void *stream);
 
 #ifdef __cplusplus
 }

@@ -85,7 +85,8 @@ static status dynamic_launch(kernel_ctx *k, stream *on) {
   TRY(kernel_output_like(k, 0, x, &y));
   TRY(kernel_output(k, 1, 0, NULL, &scale));
   TRY(kernel_output(k, 2, 0, NULL, &zero));
-  return cuda_launched(cuda_dynamic_quantize(x->data, x->count, y ? y->data : NULL, scale ? scale->data : NULL, zero ? zero->data : NULL, k->scratch, cuda_raw(on)));
+  return cuda_launched(cuda_dynamic_quantize(x->data, x->count, false, y ? y->data : NULL, scale ? scale->data : NULL, zero ? zero->data : NULL, k->scratch,
+                                             cuda_raw(on)));
 }
 
 #define QUANTIZE(where, first) \
