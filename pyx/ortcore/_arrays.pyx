@@ -6,7 +6,6 @@ import numpy as np
 
 from cpython.buffer cimport PyBuffer_FillInfo, PyBuffer_IsContiguous, PyBuffer_Release, PyObject_GetBuffer, PyBUF_RECORDS_RO, PyBUF_SIMPLE
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New, PyCapsule_SetName
-from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 from ortcore._capi cimport *
 from ortcore._device cimport is_host
@@ -187,6 +186,7 @@ cdef ortc_value *tensor_of_extension(object array, int64_t *copied) except NULL:
     packed = np.zeros((array.size * bits + 7) // 8, np.uint8)
     copied[0] += <int64_t>packed.nbytes
     if array.size:
+        from ortcore._packed import pack
         pack(np.ascontiguousarray(array).reshape(-1).view(np.uint8), packed, bits)
     return tensor_over(packed, element_type, array.shape, copied)
 
@@ -259,6 +259,7 @@ cdef object array_of(ortc_value *tensor):
     dtype = dtype_of(element_type)
     if ortc_element_type_bits(<ortc_element_type>element_type) >= 8:
         return ndarray(shape_of(tensor), dtype, memory)
+    from ortcore._packed import unpack
     return unpack(np.frombuffer(memory, np.uint8), element_type, shape_of(tensor)).view(dtype)
 
 
@@ -292,37 +293,6 @@ cdef object strings_of(ortc_value *tensor):
         check(ortc_value_get_string(tensor, i, &data, &size))
         items[i] = PyUnicode_DecodeUTF8(data, size, NULL)
     return items.reshape(shape_of(tensor))
-
-
-# ---- Types narrower than a byte: packed from the low bits up, but one to a byte in arrays -----------------------------
-
-cdef int pack(const uint8_t[::1] elements, uint8_t[::1] packed, int bits) except -1:
-    cdef Py_ssize_t i, bit = 0
-    cdef unsigned int mask = (1 << bits) - 1, element
-    with nogil:
-        for i in range(elements.shape[0]):
-            element = (elements[i] & mask) << (bit & 7)
-            packed[bit >> 3] |= <uint8_t>element
-            if element >> 8:
-                packed[(bit >> 3) + 1] |= <uint8_t>(element >> 8)
-            bit += bits
-    return 0
-
-
-cdef object unpack(const uint8_t[::1] packed, int element_type, object shape):
-    cdef int bits = ortc_element_type_bits(<ortc_element_type>element_type)
-    cdef int sign = 1 << (bits - 1) if element_type in (22, 26) else 0       # int4 and int2 carry their sign into the upper bits
-    cdef unsigned int mask = (1 << bits) - 1, pair
-    cdef Py_ssize_t i, bit = 0, last = packed.shape[0] - 1
-    array = np.empty(shape, np.uint8)
-    cdef uint8_t[::1] elements = array.reshape(-1)
-    with nogil:
-        for i in range(elements.shape[0]):
-            pair = packed[bit >> 3] | (packed[(bit >> 3) + 1] << 8 if (bit >> 3) < last else 0)
-            pair = (pair >> (bit & 7)) & mask
-            elements[i] = <uint8_t>((pair ^ sign) - sign)
-            bit += bits
-    return array
 
 
 # ---- Copies and DLPack ------------------------------------------------------------------------------------------------
