@@ -1,5 +1,5 @@
-/* If, Loop and Scan: the ends of their subgraphs lie where the values around them do, and what a subgraph reads of them on the other side is
- * copied once, before its node. */
+/* If, Loop and Scan: the ends of their subgraphs lie where the values around them do. What a body that is repeated reads of them on the other
+ * side is copied once, before its node; a branch, which may not run at all, copies for itself. */
 #include <ortcore/plan/placer.h>
 #include <string.h>
 
@@ -95,12 +95,20 @@ static status add_twin(placer *body, int32_t inner, int32_t outer) {
   return OK;
 }
 
+/* Is v to come in on that side, because the body wants it there? A branch takes only what is there without a copy. */
+static bool comes_in(const placer *body, int32_t v, bool to_device) {
+  const placer *p = body->parent;
+  bool repeated = body->g->input_count > 0;
+  return repeated || p->g->values[v].on_device == to_device || is_constant(p, v) || p->places[v].copy != NO_VALUE;
+}
+
 static status place_capture(placer *body, capture of) {
   placer *p = body->parent;
   node *n = body->owner;
   const place *reads = &body->places[of.inner];
   int32_t whole = n->captures[of.slot], first = whole, second = whole;
-  bool plain = is_plain(body, of.inner), by_device = plain && reads->read_by_device, by_host = !plain || reads->read_by_host;
+  bool by_device = is_plain(body, of.inner) && reads->read_by_device && comes_in(body, whole, true);
+  bool by_host = !is_plain(body, of.inner) || (reads->read_by_host && comes_in(body, whole, false));
   if (by_device || by_host) TRY(on_side(p, whole, by_device, n, READ_IN_BODY, &first));
   n->captures[of.slot] = first;
   body->g->values[of.inner].on_device = p->g->values[first].on_device;

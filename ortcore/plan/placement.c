@@ -6,8 +6,6 @@
 
 /* ---- Where values lie --------------------------------------------------------------------------------------------------------- */
 
-static bool is_constant(const placer *p, int32_t v) { return p->g->values[v].fact.value && !p->g->values[v].is_capture; }
-
 /* Constants, and the inputs of the main graph; those of subgraphs lie where their node puts them. */
 static void settle_roots(placer *p) {
   for (int32_t v = 0; v < p->count; ++v) {

@@ -67,6 +67,8 @@ static inline int32_t carried_out(const placer *body, int32_t c) { return body->
 
 /* Only such values can lie on the device. */
 static inline bool is_plain_tensor(const fact *f) { return f->kind == KIND_TENSOR && !f->optional; }
+/* One that can be had on both sides without a copy at run time. */
+static inline bool is_constant(const placer *p, int32_t v) { return p->g->values[v].fact.value && !p->g->values[v].is_capture; }
 /* By whom all subgraphs of a node make what is its output i. */
 made made_in_bodies(const placer *bodies, int32_t i);
 

@@ -13,8 +13,8 @@ def model(text):
 
 
 def on_device(session):
-    """{operator: whether it runs on the device} of nodes in subgraphs."""
-    return {node.op_type: node.provider == CUDA for node in session.explain() if node.subgraph}
+    """{operator: whether it runs on the device} of the nodes in subgraphs, copies aside."""
+    return {node.op_type: node.provider == CUDA for node in session.explain() if node.subgraph and not node.op_type.startswith("Memcpy")}
 
 
 def copies(session):

@@ -169,6 +169,8 @@ def test_what_a_body_reads_on_both_sides_is_copied_once_before_the_loop(order):
       }>
     }"""), *({"x": X[:4].reshape(2, 2), "n": np.array(n)} for n in (3, 0)))
     assert copies(session) == [("MemcpyToHost", False), ("MemcpyFromHost", True)]
+    to_host = next(node for node in session.explain() if node.op_type == "MemcpyToHost")
+    assert "(Loop) reads it in a subgraph on the host" in to_host.reason
     assert on_device(session)["ReduceSum"] and not on_device(session)["Det"]
 
 

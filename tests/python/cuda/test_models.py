@@ -12,7 +12,7 @@ sys.path.append(str(Path(__file__).resolve().parents[3] / "benchmarks"))
 import agreement  # noqa: E402
 import models as collection  # noqa: E402
 
-NAMES = ["magika", "silero_vad", "silero_vad_sequence", "hey_mycroft", "ppocr_cls", "minilm_l3"]
+NAMES = ["magika", "silero_vad", "silero_vad_sequence", "hey_mycroft", "nakdimon", "ppocr_cls", "minilm_l3"]
 TOKENS = 16                                                 # of those that a text model would take: the emulated GPU is slow
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 
@@ -72,9 +72,10 @@ def assert_equal(path, level, reference, feeds):
         assert agreement.worst(got, want) < agreement.TOLERANCE, [np.abs(g - w).max() for g, w in zip(got, want, strict=True)]
 
 
-def test_what_is_in_an_if_runs_on_the_device():
-    """All of silero_vad is in the branches of one If, which hold others."""
-    path = fetched("silero_vad").path
-    nodes = [node for node in load(path, [CUDA, CPU], "ORT_ENABLE_ALL").explain() if node.subgraph]
-    assert {node.provider for node in nodes if node.op_type in ("FusedConv", "Conv", "LSTM", "Sigmoid")} == {CUDA}
-    assert not [str(node) for node in nodes if node.op_type.startswith("Memcpy")]
+@pytest.mark.parametrize(("name", "operators", "copies"), [("silero_vad", {"FusedConv", "LSTM", "ReduceMean"}, set()),
+                                                            ("nakdimon", {"MatMul", "Sigmoid", "Tanh", "Gather"}, {"MemcpyFromHost"})])
+def test_what_is_in_a_subgraph_runs_on_the_device(name, operators, copies):
+    """All of silero_vad is in the branches of one If, which hold others. nakdimon's LSTMs are loops, whose bodies need the number of the iteration."""
+    nodes = [node for node in load(fetched(name).path, [CUDA, CPU], "ORT_ENABLE_ALL").explain() if node.subgraph]
+    assert {(node.op_type, node.provider) for node in nodes if node.op_type in operators} == {(op, CUDA) for op in operators}
+    assert {node.op_type for node in nodes if node.op_type.startswith("Memcpy")} == copies
