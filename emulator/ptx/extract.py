@@ -1,12 +1,17 @@
 """The PTX that nvcc embedded in an object file."""
 import struct
 
+try:
+    from compression import zstd
+except ImportError:                                        # before Python 3.14
+    import zstandard as zstd
+
 # A fatbin is a header and entries one after the other; an entry is a header and its payload.
 FATBIN_MAGIC = struct.pack("<IHH", 0xBA55ED50, 1, 16)          # with its version and the bytes of the header
 FATBIN_HEADER = struct.Struct("<8xQ")                          # bytes of all entries
 ENTRY_HEADER = struct.Struct("<HxxIQ24xQ")                     # kind, bytes of the header, bytes of the payload, flags
 KIND_PTX = 1
-IS_COMPRESSED = 0x2000 | 0x8000                                # LZ4 or zstd
+IS_ZSTD, IS_LZ4 = 0x8000, 0x2000
 
 
 class NoPtx(Exception):
@@ -33,7 +38,18 @@ def _modules_of_fatbin(entries, path):
         kind, header_bytes, payload_bytes, flags = ENTRY_HEADER.unpack_from(entries, at)
         payload = entries[at + header_bytes:at + header_bytes + payload_bytes]
         if kind == KIND_PTX:
-            if flags & IS_COMPRESSED or b".version" not in payload:
-                raise NoPtx(f"{path}: the PTX in this object is compressed; compile it with -Xfatbin -compress=false")
+            if flags & IS_ZSTD:
+                payload = _decompressed(payload, path)
+            if flags & IS_LZ4 or b".version" not in payload:
+                raise NoPtx(f"{path}: the PTX in this object is compressed in a way that is not known here; compile it with --compress-mode=size")
             yield payload.split(b"\0", 1)[0].decode()
         at += header_bytes + payload_bytes
+
+
+def _decompressed(payload, path):
+    """One frame; what follows it is padding."""
+    decompressor = zstd.ZstdDecompressor()
+    try:
+        return (decompressor.decompressobj() if hasattr(decompressor, "decompressobj") else decompressor).decompress(payload)
+    except zstd.ZstdError as error:
+        raise NoPtx(f"{path}: the PTX in this object cannot be decompressed: {error}") from None

@@ -131,6 +131,6 @@ def library_from_cuda(text, flags=()):
     source = folder / f"{key}.cu"
     source.write_text(text)
     made = source.with_suffix(".o")
-    run([program, "-std=c++17", "-O3", "-gencode=arch=compute_80,code=[sm_80,compute_80]", "-lineinfo", "-Xfatbin", "-compress=false",
+    run([program, "-std=c++17", "-O3", "-gencode=arch=compute_80,code=[sm_80,compute_80]", "-lineinfo", "--compress-mode=size",
          f"-I{headers}/cccl", f"-I{ROOT}", f"-I{ROOT}/include", "-c", source, "-o", made])
     return Library([translate.translate(made.read_bytes(), str(made), str(folder))], flags)

@@ -7,7 +7,7 @@ import pytest
 from emulator.harness import KernelFault, library_from_cuda, library_from_ptx, translate
 
 from emit import logic_of_three  # isort: skip
-from extract import FATBIN_MAGIC, NoPtx, ptx_modules  # isort: skip
+from extract import FATBIN_MAGIC, NoPtx, ptx_modules, zstd  # isort: skip
 from parse import Address, Vector, parse_module  # isort: skip
 
 
@@ -27,8 +27,17 @@ def test_ptx_is_found_beside_machine_code():
 def test_objects_without_readable_ptx_say_what_to_do():
     with pytest.raises(NoPtx, match=r"x\.o: there is no PTX.*code=\[sm_80,compute_80\]"):
         ptx_modules(fatbin((2, 0x11, b"\x7fELF")), "x.o")
-    with pytest.raises(NoPtx, match="-compress=false"):
+    with pytest.raises(NoPtx, match="--compress-mode=size"):
         ptx_modules(fatbin((1, 0x2011, b"\x01\x02")), "x.o")
+    with pytest.raises(NoPtx, match="cannot be decompressed"):
+        ptx_modules(fatbin((1, 0x8011, b"no frame")), "x.o")
+
+
+def test_compressed_ptx():
+    text = b".version 9.0\n" + b"// a line\n" * 1000
+    packed = zstd.compress(text + b"\0")
+    assert len(packed) < 200
+    assert ptx_modules(fatbin((1, 0x8011, packed + b"\0" * 7), (1, 0x11, b".version 9.1")), "x.o") == [text.decode(), ".version 9.1"]
 
 
 def test_parsing():
