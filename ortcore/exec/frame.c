@@ -31,7 +31,7 @@ static status link_step(frame *f, exec_step *e, int32_t index, int32_t *child) {
     e->operands[i] = &f->slots[v].view;
     if (is_maybe_tensor(f, v)) e->flags |= EXEC_LINK;
   }
-  e->k = (kernel_ctx){.node = s->node, .params = s->params, .spec = sp->spec, .in_count = s->in_count, .out_count = s->out_count,
+  e->k = (kernel_ctx){.node = s->node, .params = s->params, .tables = s->tables, .spec = sp->spec, .in_count = s->in_count, .out_count = s->out_count,
                       .in = e->operands, .threads = f->threads, .data = step_data(s), .services = &executor_services};
   if (sp->scratch_bytes) e->k.scratch = (char *)f->blocks[s->kernel != NULL]->data + sp->scratch_offset;
   if (s->op->flags & OP_SUBGRAPHS) {

@@ -3,6 +3,7 @@
 #define ORTCORE_OPS_ML_H
 
 #include <ortcore/ops/op.h>
+#include <ortcore/ops/params/ml.h>
 #include <string.h>
 
 #define TS_FEATURES (TS(FLOAT) | TS(DOUBLE) | TS(INT64) | TS(INT32))
@@ -30,7 +31,6 @@ status labels_put(const labels *l, tensor *out, int64_t row, int64_t label) MUST
 /* The label output: dtype and [N]; scores: [N, classes]. */
 status classifier_infer(infer_ctx *c, const labels *l, int64_t classes) MUST_CHECK;
 
-typedef enum post_transform { POST_NONE, POST_SOFTMAX, POST_LOGISTIC, POST_SOFTMAX_ZERO, POST_PROBIT } post_transform;
 status post_transform_of(const node *n, post_transform *out) MUST_CHECK;
 float post_logistic(float x);
 float post_probit(float x);

@@ -6,8 +6,6 @@
 
 enum { BLOCK = 32 };                                         /* support vectors side by side */
 
-typedef enum svm_kernel { SVM_LINEAR, SVM_POLY, SVM_RBF, SVM_SIGMOID } svm_kernel;
-
 typedef struct svm_params {
   svm_kernel kernel;
   float gamma, coef0, degree;

@@ -2,16 +2,6 @@
 #include <ortcore/base/threads.h>
 #include <ortcore/ops/ml_trees.h>
 
-typedef struct tree_params {
-  trees t;
-  tree_aggregate how;
-  post_transform post;
-  int64_t base_count;
-  const float *bases;
-  labels classes;
-  bool binary, all_positive;                                 /* classifier with two labels of which the leaves name one */
-} tree_params;
-
 static status read_aggregate(const node *n, tree_aggregate *out) {
   static const char *const names[] = {"SUM", "AVERAGE", "MIN", "MAX"};
   text given = attr_string_or(n, "aggregate_function", "SUM");
@@ -157,6 +147,8 @@ static status classifier_prepare(prepare_ctx *c, void **out_params) {
   if (!p->classes.count) return ERROR(INVALID_ARGUMENT, "the classifier has no class labels");
   TRY(post_transform_of(c->node, &p->post));
   TRY(read_bases(c, p));
+  if (p->base_count > 1 && p->base_count != p->classes.count)
+    return ERROR(INVALID_ARGUMENT, "base_values has %lld elements for %lld classes", (long long)p->base_count, (long long)p->classes.count);
   TRY(trees_read_named(c, "class_", p->classes.count, &p->t));
   int64_t count, first = -1;
   const int64_t *ids = attr_ints(c->node, "class_ids", &count);
@@ -204,8 +196,6 @@ static status classifier_run(kernel_ctx *k) {
   scoring s = {.p = p, .x = k->in[0], .finish = finish_classes};
   int64_t rows;
   TRY(features_shape(s.x, &rows, &s.columns));
-  if (p->base_count > 2 && p->base_count != p->classes.count)
-    return ERROR(INVALID_ARGUMENT, "base_values has %lld elements for %lld classes", (long long)p->base_count, (long long)p->classes.count);
   TRY(labels_output(k, 0, rows, &s.labels));
   TRY(kernel_output(k, 1, 2, (int64_t[]){rows, p->classes.count}, &s.out));
   return score(k, &s, rows);

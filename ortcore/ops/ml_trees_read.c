@@ -206,6 +206,7 @@ static status read_members(prepare_ctx *c, trees *t, int64_t branches) {
   if (!members) return status_out_of_memory();
   for (int64_t i = 0; i < count; ++i) members[i] = feature_at(sets, i);
   t->members = members;
+  t->member_count = count;
   for (int64_t i = 0; i < branches; ++i) {
     tree_node *n = &t->nodes[i];
     if (n->mode != TREE_MEMBER) continue;

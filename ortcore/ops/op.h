@@ -67,6 +67,7 @@ typedef struct kernel_ctx kernel_ctx;
 struct kernel_ctx {
   const node *node;
   const void *params;
+  const void *tables;                                       /* a plugin's kernel_row.tables, in device memory, 256-byte aligned */
   void *spec;                                               /* from specialise, which has always been called for these dims */
   void *scratch;
   int32_t in_count, out_count;

@@ -142,26 +142,40 @@ static const tensor *constant_of(const value *v) {
 
 enum { DEVICE_ALIGNMENT = 256 };                            /* of each constant: what a GPU moves at once, and libraries ask for */
 
+/* Item i of what goes to the device: the graph's values, then the steps' tables. NULL: nothing. */
+static const void *constant_item(const plan *p, int32_t i, size_t *out_bytes) {
+  *out_bytes = 0;
+  if (i < p->graph->value_count) {
+    const tensor *t = p->last_use[i] >= 0 ? constant_of(&p->graph->values[i]) : NULL;
+    if (t && t->count) *out_bytes = tensor_bytes(t);
+    return *out_bytes ? t->data : NULL;
+  }
+  const step *s = &p->steps[i - p->graph->value_count];
+  const void *data = s->kernel && s->kernel->tables ? s->kernel->tables(s->params, out_bytes) : NULL;
+  return *out_bytes ? data : NULL;
+}
+
 /* All of them in one piece of device memory. */
 static status upload_constants(plan *p) {
-  const graph *g = p->graph;
-  size_t bytes = 0, *offsets = ZONE_ARRAY(p->memory, g->value_count + 1, size_t);
-  p->on_device = ZONE_ARRAY(p->memory, g->value_count + 1, void *);
+  int32_t values = p->graph->value_count, count = values + p->step_count;
+  size_t bytes = 0, each, *offsets = ZONE_ARRAY(p->memory, count + 1, size_t);
+  p->on_device = ZONE_ARRAY(p->memory, values + 1, void *);
   if (!offsets || !p->on_device) return status_out_of_memory();
-  for (int32_t v = 0; v < g->value_count; ++v) {
-    const tensor *t = p->last_use[v] >= 0 ? constant_of(&g->values[v]) : NULL;
-    offsets[v] = bytes;
-    if (t && (checked_add(bytes, tensor_bytes(t) + DEVICE_ALIGNMENT - 1, &bytes)))
+  for (int32_t i = 0; i < count; ++i) {
+    offsets[i] = bytes;
+    if (constant_item(p, i, &each) && checked_add(bytes, each + DEVICE_ALIGNMENT - 1, &bytes))
       return ERROR(OUT_OF_MEMORY, "the model's weights are more than memory can hold");
     bytes &= ~(size_t)(DEVICE_ALIGNMENT - 1);
   }
   if (!bytes) return OK;
   TRY(status_context(buffer_create(p->device_memory, bytes, &p->weights), "the model's weights on the device"));
-  for (int32_t v = 0; v < g->value_count; ++v) {
-    const tensor *t = p->last_use[v] >= 0 ? constant_of(&g->values[v]) : NULL;
-    if (!t || !t->count) continue;
-    p->on_device[v] = (char *)p->weights->data + offsets[v];
-    TRY(device_copy(&p->weights->info, p->on_device[v], &memory_info_cpu, t->data, tensor_bytes(t)));
+  for (int32_t i = 0; i < count; ++i) {
+    const void *data = constant_item(p, i, &each);
+    if (!data) continue;
+    void *to = (char *)p->weights->data + offsets[i];
+    if (i < values) p->on_device[i] = to;
+    else p->steps[i - values].tables = to;
+    TRY(device_copy(&p->weights->info, to, &memory_info_cpu, data, each));
   }
   return OK;
 }

@@ -16,6 +16,7 @@ typedef struct step {
   const op_def *op;
   const kernel_row *kernel;                                 /* of the device that runs it; NULL: op->run on the host */
   void *params;
+  const void *tables;                                       /* kernel->tables, in the plan's weights; NULL: none */
   int32_t in_count;                                         /* inputs of the node; its captures follow them in `in` */
   int32_t capture_count;
   int32_t out_count;

@@ -20,6 +20,8 @@ typedef struct kernel_row {
   bool (*supports)(const node *n, const fact *const *in);   /* NULL: all. A node that is not supported runs on the CPU */
   status (*prepare)(prepare_ctx *c, void **out_params);     /* NULL: op_def.prepare, whose params are what `launch` finds */
   void (*dispose)(void *params);                            /* of this row's own prepare */
+  /* What `launch` reads that is no input, as prepare laid it out: NULL if there is none. It is copied to the device with the weights, at load. */
+  const void *(*tables)(const void *params, size_t *out_bytes);
   status (*specialise)(specialise_ctx *c, void **out_spec); /* scratch_bytes is device memory; data only of constant host inputs */
   void (*dispose_spec)(void *spec);
   status (*launch)(kernel_ctx *k, stream *s);               /* enqueues on s; waits for it only where an output's shape is in device memory */

@@ -2,9 +2,8 @@
 #ifndef ORTCORE_KERNELS_CPU_TREES_H
 #define ORTCORE_KERNELS_CPU_TREES_H
 
+#include <ortcore/ops/params/ml.h>
 #include <ortcore/value/tensor.h>
-
-typedef enum tree_mode { TREE_LEQ, TREE_LT, TREE_GTE, TREE_GT, TREE_EQ, TREE_NEQ, TREE_MEMBER, TREE_LEAF } tree_mode;
 
 /* A branch asks `x[feature] mode threshold` and goes on at `yes` or `no`; a leaf adds its weights [first, first + count). */
 typedef struct tree_node {
@@ -24,11 +23,10 @@ typedef struct trees {
   int32_t *roots;
   tree_weight *weights;
   const double *members;
+  int64_t member_count;
   int32_t max_feature;
   bool uniform;                                              /* every branch is LEQ and sends NaN to `no`: one comparison decides */
 } trees;
-
-typedef enum tree_aggregate { TREE_SUM, TREE_AVERAGE, TREE_MIN, TREE_MAX } tree_aggregate;
 
 /* Adds up what the trees say of one row; scores and seen have `targets` elements. `seen` tells which targets a leaf named. */
 void trees_score_f32(const trees *t, tree_aggregate how, const float *x, float *scores, bool *seen);

@@ -1,0 +1,136 @@
+"""Operators of ai.onnx.ml on a GPU, as on the CPU: every type of features and way to finish a row, sizes out of the ordinary, and what is wrong."""
+import numpy as np
+import pytest
+from onnx import helper
+
+import ortcore as ort
+
+CUDA = "CUDAExecutionProvider"
+F32, F64, I32, I64 = np.float32, np.float64, np.int32, np.int64
+POSTS = ["NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"]
+VERSIONS = {"TreeEnsemble": 5, "TreeEnsembleClassifier": 3, "TreeEnsembleRegressor": 3}
+
+
+def features(*shape, dtype=F32, seed=1):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=shape).astype(dtype) if np.dtype(dtype).kind == "f" else rng.integers(-3, 4, shape).astype(dtype)
+
+
+def model(op, arrays, output_types, **attributes):
+    """One node; output_types: element types, None for an output that is not wanted."""
+    outputs = [f"y{i}" if t else "" for i, t in enumerate(output_types)]
+    inputs = [helper.make_tensor_value_info(f"x{i}", helper.np_dtype_to_tensor_dtype(a.dtype), [None] * a.ndim) for i, a in enumerate(arrays)]
+    results = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(np.dtype(t)), None) for n, t in zip(outputs, output_types, strict=True) if t]
+    attributes = {name: helper.make_tensor(name, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape, v.tobytes(), raw=True) if isinstance(v, np.ndarray) else v
+                  for name, v in attributes.items() if not isinstance(v, list) or v}
+    node = helper.make_node(op, [i.name for i in inputs], outputs, domain="ai.onnx.ml", **attributes)
+    graph = helper.make_graph([node], "one", inputs, results)
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", VERSIONS.get(op, 1))]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=9).SerializeToString()
+
+
+def agree(session, op, arrays, output_types, rtol=0, atol=0, **attributes):
+    """The node runs on the GPU, and as the CPU has it."""
+    made, feeds = model(op, arrays, output_types, **attributes), {f"x{i}": a for i, a in enumerate(arrays)}
+    on_gpu = session(made)
+    assert [node.provider for node in on_gpu.explain()] == [CUDA]
+    for got, want in zip(on_gpu.run(None, feeds), ort.InferenceSession(made, providers=["CPUExecutionProvider"]).run(None, feeds), strict=True):
+        assert got.dtype == want.dtype and got.shape == want.shape
+        np.testing.assert_allclose(got, want, rtol, atol, equal_nan=True)
+
+
+# ---- Trees ---------------------------------------------------------------------------------------------------------------------------------
+
+MODES = ["LEQ", "LT", "GTE", "GT", "EQ", "NEQ"]
+
+
+def forest(prefix, trees=5, depth=3, columns=4, targets=1, weights=1, modes=MODES, positive=False):
+    """Full trees whose leaves have so many weights, for any targets, in any order."""
+    rng = np.random.default_rng(7)
+    nodes = {name: [] for name in ("treeids", "nodeids", "featureids", "values", "modes", "truenodeids", "falsenodeids", "missing_value_tracks_true")}
+    leaves = {name: [] for name in ("treeids", "nodeids", "ids", "weights")}
+    for tree in range(trees):
+        for node in range(2 ** (depth + 1) - 1):
+            branch = node < 2**depth - 1
+            row = [tree, node, int(rng.integers(columns)), float(F32(rng.normal())), "BRANCH_" + str(rng.choice(modes)) if branch else "LEAF",
+                   2 * node + 1 if branch else 0, 2 * node + 2 if branch else 0, int(rng.integers(2))]
+            for values, value in zip(nodes.values(), row, strict=True):
+                values.append(value)
+            for _ in range(0 if branch else weights):
+                weight = float(F32(rng.normal()))
+                for values, value in zip(leaves.values(), [tree, node, int(rng.integers(targets)), abs(weight) if positive else weight], strict=True):
+                    values.append(value)
+    return {f"nodes_{k}": v for k, v in nodes.items()} | {f"{prefix}_{k}": v for k, v in leaves.items()}
+
+
+def with_gaps(x):
+    x = x.copy()
+    x[1, 2] = x[3, 0] = np.nan
+    return x
+
+
+@pytest.mark.parametrize("dtype", [F32, F64, I32, I64])
+@pytest.mark.parametrize("how", ["SUM", "AVERAGE", "MIN", "MAX"])
+def test_sums_of_trees_are_those_of_the_cpu_to_the_last_bit(session, how, dtype):
+    x = features(6, 4, dtype=dtype)
+    attributes = forest("target", targets=3, weights=4)     # some targets twice in a leaf, some in none
+    agree(session, "TreeEnsembleRegressor", [with_gaps(x) if np.dtype(dtype).kind == "f" else x], [F32], n_targets=3, aggregate_function=how,
+          base_values=[0.5, -1.0, 2.0], **attributes)
+
+
+@pytest.mark.parametrize("name, x, attributes", [
+    ("more trees than threads", features(2, 4), {"n_targets": 1, **forest("target", trees=700, depth=1)}),
+    ("more targets than threads", features(2, 4), {"n_targets": 600, **forest("target", trees=3, depth=1, targets=600, weights=5)}),
+    ("one row", features(4), {"n_targets": 1, **forest("target")}),
+    ("no rows", features(0, 4), {"n_targets": 2, **forest("target", targets=2)}),
+    ("roots that are leaves", features(3, 4), {"n_targets": 1, **forest("target", depth=0)}),
+    ("leaves without weights", features(3, 4), {"n_targets": 1, **forest("target", weights=0)}),
+    ("many rows", features(300, 4), {"n_targets": 1, "base_values": [3.0], **forest("target", modes=["LEQ"])}),
+])
+def test_forests_of_all_sizes(session, name, x, attributes):
+    agree(session, "TreeEnsembleRegressor", [x], [F32], **attributes)
+
+
+@pytest.mark.parametrize("post", POSTS)
+@pytest.mark.parametrize("classes, weights, positive", [(4, 3, False), (2, 1, False), (2, 1, True), (1, 1, False)])
+def test_tree_classifiers(session, post, classes, weights, positive):
+    attributes = forest("class", targets=1, weights=weights, positive=positive)
+    for named in {0, classes - 1}:                          # of two classes, the leaves name one or the other: each has a rule of its own
+        attributes["class_ids"] = [named] * len(attributes["class_ids"]) if classes < 3 else [i % classes for i in range(len(attributes["class_ids"]))]
+        agree(session, "TreeEnsembleClassifier", [with_gaps(features(9, 4))], [I64, F32], 2e-5, 1e-6, classlabels_int64s=[7, -3, 5, 11][:classes],
+              post_transform=post, base_values=[0.25], **attributes)
+
+
+def test_labels_without_scores_and_scores_without_labels(session):
+    attributes = {"classlabels_int64s": [3, 1, 2], "post_transform": "SOFTMAX", **forest("class", targets=3, weights=2)}
+    agree(session, "TreeEnsembleClassifier", [features(5, 4, dtype=F64)], [I64, None], **attributes)
+    agree(session, "TreeEnsembleClassifier", [features(5, 4)], [None, F32], 1e-5, **attributes)
+
+
+@pytest.mark.parametrize("dtype", [F32, F64])
+@pytest.mark.parametrize("post", range(3))
+def test_sets_of_members(session, dtype, post):
+    """Nodes 0 and 1 ask whether a feature is in a set."""
+    x = np.array([[1, 5], [2, 5], [3, 6], [4, np.nan], [1.5, 7]], dtype)
+    agree(session, "TreeEnsemble", [x], [dtype], 1e-5, n_targets=2, tree_roots=[0], post_transform=post, nodes_featureids=[0, 1, 0],
+          nodes_splits=np.array([0, 0, 2.5], dtype), nodes_modes=np.array([6, 6, 0], np.uint8), nodes_truenodeids=[1, 0, 2], nodes_falsenodeids=[2, 1, 3],
+          nodes_trueleafs=[0, 1, 1], nodes_falseleafs=[0, 1, 1], leaf_targetids=[0, 1, 0, 1], leaf_weights=np.array([0.1, 0.2, 0.3, 0.4], dtype),
+          membership_values=np.array([1, 3, np.nan, 5, np.nan], dtype))
+
+
+def test_a_feature_that_is_not_there(session):
+    made = model("TreeEnsembleRegressor", [features(3, 2)], [F32], n_targets=1, **forest("target"))
+    with pytest.raises(Exception, match="X has 2 features, but the trees ask for feature 3"):
+        session(made).run(None, {"x0": features(3, 2)})
+
+
+def test_bases_that_fit_no_classes():
+    attributes = {"classlabels_int64s": [3, 1, 2], "base_values": [1.0, 2.0], **forest("class", targets=3)}
+    with pytest.raises(Exception, match="base_values has 2 elements for 3 classes"):
+        ort.InferenceSession(model("TreeEnsembleClassifier", [features(5, 4)], [I64, F32], **attributes), providers=["CPUExecutionProvider"])
+
+
+def test_labels_that_are_strings_stay_on_the_host(session):
+    attributes = {"classlabels_strings": ["a", "b", "c"], **forest("class", targets=3)}
+    made = model("TreeEnsembleClassifier", [features(5, 4)], [None, F32], **attributes)
+    assert [node.provider for node in session(made).explain()] == ["CPUExecutionProvider"]
