@@ -1,12 +1,9 @@
 /* LabelEncoder, CategoryMapper, OneHotEncoder, ArrayFeatureExtractor. */
 #include <math.h>
-#include <ortcore/base/strmap.h>
-#include <ortcore/ops/ml.h>
+#include <ortcore/ops/ml_params.h>
 #include <stdlib.h>
 
 /* ---- Lists of keys or values, whichever way the attributes give them -------------------------------------------------------------------------- */
-
-typedef struct entries { dtype type; int64_t count; const text *strings; const int64_t *ints; const float *floats; const tensor *wide; } entries;
 
 /* `<prefix>_strings`, `_int64s`, `_floats`, `_tensor`. */
 static entries entries_of(const node *n, const char *prefix) {
@@ -35,20 +32,6 @@ static text entry_text(const entries *e, int64_t i) {
   const rcstr *s = ((rcstr *const *)e->wide->data)[i];
   return (text){rcstr_text(s), rcstr_bytes(s)};
 }
-
-/* Where a key stands. Texts go by a hash map; numbers, NaN included, by a sorted list. */
-typedef struct number_key { double key; int64_t index; } number_key;
-typedef struct encoder {
-  dtype key_type, value_type;
-  strmap by_text;
-  int64_t key_count;
-  number_key *by_number;
-  entries values;
-  const tensor *default_value;
-  text default_text;
-  int64_t default_int;
-  float default_float;
-} encoder;
 
 static int by_number(const void *a, const void *b) {
   const number_key *x = a, *y = b;

@@ -1,12 +1,5 @@
 /* LinearClassifier and LinearRegressor: X coefficients^T + intercepts. */
-#include <ortcore/ops/ml.h>
-
-typedef struct linear_params {
-  int64_t outputs, features;
-  const float *coefficients, *intercepts;
-  labels classes;
-  post_transform post;
-} linear_params;
+#include <ortcore/ops/ml_params.h>
 
 static status read(prepare_ctx *c, linear_params **out, int64_t outputs) {
   linear_params *p = *out = ZONE_NEW(c->memory, linear_params);
@@ -36,9 +29,6 @@ static status scores_of(const linear_params *p, const float *x, int64_t columns,
 }
 
 /* ---- Classifier --------------------------------------------------------------------------------------------------------------------------- */
-
-/* One set of coefficients with two labels: the second score is made of the first. */
-static bool adds_class(const linear_params *p) { return p->outputs == 1 && p->classes.count == 2; }
 
 static status classifier_infer_shape(infer_ctx *c) {
   labels l = labels_of(c->node, "classlabels_ints", "classlabels_strings");
@@ -72,7 +62,7 @@ static void add_class(const linear_params *p, float *scores) {
 
 static status classifier_run(kernel_ctx *k) {
   const linear_params *p = k->params;
-  int64_t rows, columns, width = adds_class(p) ? 2 : p->outputs;
+  int64_t rows, columns, width = linear_adds_class(p) ? 2 : p->outputs;
   tensor *label, *out;
   const float *x;
   TRY(features_shape(k->in[0], &rows, &columns));
@@ -90,7 +80,7 @@ static status classifier_run(kernel_ctx *k) {
       if (scores[o] > scores[best]) best = o;
     if (p->outputs == 1 && p->classes.count == 1) best = 0;
     if (label) TRY(labels_put(&p->classes, label, r, best));
-    if (adds_class(p)) add_class(p, scores);
+    if (linear_adds_class(p)) add_class(p, scores);
     else post_apply(p->post, scores, width);
   }
   return OK;

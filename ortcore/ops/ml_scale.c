@@ -1,10 +1,8 @@
 /* Scaler, Normalizer, Imputer, Binarizer, FeatureVectorizer. */
 #include <math.h>
-#include <ortcore/ops/ml.h>
+#include <ortcore/ops/ml_params.h>
 
 /* ---- Scaler: (x - offset) * scale, one pair a feature or one for all --------------------------------------------------------------------- */
-
-typedef struct scaler_params { const float *offset, *scale; int64_t offsets, scales; } scaler_params;
 
 static status scaler_prepare(prepare_ctx *c, void **out_params) {
   scaler_params *p = *out_params = ZONE_NEW(c->memory, scaler_params);
@@ -36,8 +34,6 @@ static status scaler_run(kernel_ctx *k) {
 
 /* ---- Normalizer: rows divided by their largest element, their sum, or their length ------------------------------------------------------- */
 
-typedef struct normalizer_params { char norm; } normalizer_params;       /* 'M', '1', '2' */
-
 static status normalizer_prepare(prepare_ctx *c, void **out_params) {
   normalizer_params *p = *out_params = ZONE_NEW(c->memory, normalizer_params);
   if (!p) return status_out_of_memory();
@@ -66,8 +62,6 @@ static status normalizer_run(kernel_ctx *k) {
 }
 
 /* ---- Imputer: a value that stands for "missing" is replaced -------------------------------------------------------------------------------- */
-
-typedef struct imputer_params { const float *floats; const int64_t *ints; int64_t count; float missing_float; int64_t missing_int; } imputer_params;
 
 static status imputer_prepare(prepare_ctx *c, void **out_params) {
   imputer_params *p = *out_params = ZONE_NEW(c->memory, imputer_params);

@@ -2,22 +2,9 @@
 #include <math.h>
 #include <ortcore/base/cpu.h>
 #include <ortcore/kernels/cpu/mathf.h>
-#include <ortcore/ops/ml.h>
+#include <ortcore/ops/ml_params.h>
 
 enum { BLOCK = 32 };                                         /* support vectors side by side */
-
-typedef struct svm_params {
-  svm_kernel kernel;
-  float gamma, coef0, degree;
-  int64_t vectors, features, classes;
-  const float *blocks;                                       /* the support vectors as [ceil(vectors / 32)][features][32], filled up with zeros */
-  const float *support, *coefficients, *rho, *prob_a, *prob_b;
-  const int64_t *per_class;
-  int64_t rho_count, prob_count;
-  labels labels;
-  post_transform post;
-  bool one_class;
-} svm_params;
 
 static status read_kernel(prepare_ctx *c, svm_params *p) {
   static const char *const names[] = {"LINEAR", "POLY", "RBF", "SIGMOID"};

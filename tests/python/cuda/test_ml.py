@@ -134,3 +134,101 @@ def test_labels_that_are_strings_stay_on_the_host(session):
     attributes = {"classlabels_strings": ["a", "b", "c"], **forest("class", targets=3)}
     made = model("TreeEnsembleClassifier", [features(5, 4)], [None, F32], **attributes)
     assert [node.provider for node in session(made).explain()] == ["CPUExecutionProvider"]
+
+
+# ---- Linear models -------------------------------------------------------------------------------------------------------------------------
+
+def linear(outputs, columns, intercepts=True):
+    rng = np.random.default_rng(3)
+    return {"coefficients": rng.normal(size=outputs * columns).astype(F32).tolist(),
+            "intercepts": rng.normal(size=outputs).astype(F32).tolist() if intercepts else []}
+
+
+@pytest.mark.parametrize("post", POSTS)
+@pytest.mark.parametrize("outputs, labels", [(3, [7, -2, 9]), (1, [4, 5]), (1, [4])])
+def test_linear_classifiers(session, outputs, labels, post):
+    agree(session, "LinearClassifier", [features(9, 5)], [I64, F32], 2e-5, 1e-6, post_transform=post, classlabels_ints=labels, **linear(outputs, 5))
+
+
+@pytest.mark.parametrize("dtype", [F64, I32, I64])
+@pytest.mark.parametrize("shape", [(70, 33), (5,), (0, 4)])
+def test_linear_models_of_other_numbers(session, dtype, shape):
+    x, more = features(*shape, dtype=dtype), linear(3, shape[-1])
+    agree(session, "LinearClassifier", [x], [I64, F32], 1e-5, 1e-5, classlabels_ints=[1, 2, 3], **more)
+    agree(session, "LinearRegressor", [x], [F32], 1e-5, 1e-5, targets=3, **more)
+
+
+def test_linear_models_that_leave_something_out(session):
+    x = features(4, 5)
+    agree(session, "LinearClassifier", [x], [I64, None], classlabels_ints=[1, 2], **linear(2, 5))
+    agree(session, "LinearClassifier", [x], [None, F32], 1e-5, 1e-6, classlabels_ints=[1, 2], **linear(1, 5))
+    agree(session, "LinearRegressor", [x], [F32], 1e-5, 1e-6, targets=2, post_transform="LOGISTIC", **linear(2, 5, False))
+    agree(session, "LinearRegressor", [x[:, :3]], [F32], 1e-5, 1e-6, targets=2, **linear(2, 5))
+
+
+def test_more_features_than_coefficients(session):
+    made = model("LinearRegressor", [features(4, 6)], [F32], targets=2, **linear(2, 5))
+    with pytest.raises(Exception, match="X has 6 features, but the coefficients are for 5"):
+        session(made).run(None, {"x0": features(4, 6)})
+
+
+def test_fewer_labels_than_classes_are_the_business_of_the_cpu(session):
+    made = model("LinearClassifier", [features(4, 5)], [None, F32], classlabels_ints=[1, 2], **linear(3, 5))
+    assert [node.provider for node in session(made).explain()] == ["CPUExecutionProvider"]
+
+
+# ---- Features ------------------------------------------------------------------------------------------------------------------------------
+
+ALL_FEATURES = [F32, F64, I32, I64]
+
+
+@pytest.mark.parametrize("dtype", ALL_FEATURES)
+@pytest.mark.parametrize("shape", [(5, 3), (3,), (2, 2, 3), (0, 3)])
+def test_scaler(session, shape, dtype):
+    agree(session, "Scaler", [features(*shape, dtype=dtype)], [F32], 1e-6, offset=[1.0, -2.0, 0.5], scale=[2.0, 3.0, -1.0])
+    agree(session, "Scaler", [features(*shape, dtype=dtype)], [F32], 1e-6, offset=[1.5], scale=[2.0, 3.0, -1.0])
+
+
+@pytest.mark.parametrize("dtype", ALL_FEATURES)
+@pytest.mark.parametrize("norm", ["MAX", "L1", "L2"])
+def test_normalizer(session, norm, dtype):
+    for shape in ((5, 3), (2, 700), (4,), (0, 3), (3, 0)):
+        x = features(*shape, dtype=dtype)
+        x[:1] = 0                                           # a row that has no norm
+        agree(session, "Normalizer", [x], [F32], 1e-5, 1e-6, norm=norm)
+
+
+@pytest.mark.parametrize("dtype", ALL_FEATURES)
+def test_imputer(session, dtype):
+    x = features(6, 3, dtype=dtype)
+    if np.dtype(dtype).kind == "f":
+        x[1, 1] = x[2, 0] = np.nan
+        for missing in (float("nan"), float(F32(x[0, 0]))):
+            agree(session, "Imputer", [x], [dtype], imputed_value_floats=[0.25, 9.0, -1.0], replaced_value_float=missing)
+        agree(session, "Imputer", [x], [dtype], imputed_value_floats=[0.25])
+    else:
+        agree(session, "Imputer", [x], [dtype], imputed_value_int64s=[40, 50, 60], replaced_value_int64=2)
+        agree(session, "Imputer", [x], [dtype], imputed_value_int64s=[40], replaced_value_int64=2**32 + 1)
+
+
+@pytest.mark.parametrize("dtype", ALL_FEATURES)
+def test_binarizer(session, dtype):
+    agree(session, "Binarizer", [features(6, 3, dtype=dtype)], [dtype], threshold=0.5)
+    agree(session, "Binarizer", [features(0, 3, dtype=dtype)], [dtype])
+
+
+def test_feature_vectorizer(session):
+    given = [features(4, 3), features(4, 2, dtype=I64), features(4, 1, dtype=F64), features(4, 5, dtype=I32)]
+    agree(session, "FeatureVectorizer", given, [F32], inputdimensions=[2, 3, 1, 5])
+    agree(session, "FeatureVectorizer", [features(3), features(2)], [F32], inputdimensions=[3, 0])
+
+
+@pytest.mark.parametrize("op, arrays, attributes, message", [
+    ("Scaler", [features(2, 4)], {"offset": [1.0, 2.0], "scale": [1.0]}, "offset has 2 elements, but X has 4 features"),
+    ("Imputer", [features(2, 4)], {"imputed_value_floats": [1.0, 2.0]}, "the list of imputed values has 2 elements, but X has 4 features"),
+    ("FeatureVectorizer", [features(2, 4), features(3, 4)], {"inputdimensions": [4, 4]}, "input 1 has 3 rows, but input 0 has 2"),
+])
+def test_features_that_do_not_fit(session, op, arrays, attributes, message):
+    made = model(op, arrays, [F32], **attributes)
+    with pytest.raises(Exception, match=message):
+        session(made).run(None, {f"x{i}": a for i, a in enumerate(arrays)})
