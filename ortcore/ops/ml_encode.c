@@ -18,15 +18,6 @@ static entries entries_of(const node *n, const char *prefix) {
   return e;
 }
 
-static double entry_number(const entries *e, int64_t i) {
-  if (e->ints) return (double)e->ints[i];
-  if (e->floats) return (double)e->floats[i];
-  switch (e->type) {
-    case ORTC_INT16: return ((const int16_t *)e->wide->data)[i];
-    default: return feature_at(e->wide, i);
-  }
-}
-
 static text entry_text(const entries *e, int64_t i) {
   if (e->strings) return e->strings[i];
   const rcstr *s = ((rcstr *const *)e->wide->data)[i];
@@ -48,7 +39,7 @@ static status add_keys(prepare_ctx *c, encoder *e, const entries *keys) {
   if (keys->type != ORTC_STRING) {
     e->by_number = ZONE_ARRAY(c->memory, keys->count + 1, number_key);
     if (!e->by_number) return status_out_of_memory();
-    for (int64_t i = 0; i < keys->count; ++i) e->by_number[i] = (number_key){entry_number(keys, i), i};
+    for (int64_t i = 0; i < keys->count; ++i) e->by_number[i] = (number_key){encoder_key(keys, i), i};
     qsort(e->by_number, (size_t)keys->count, sizeof *e->by_number, by_number);
     return OK;
   }
@@ -145,33 +136,12 @@ static status mapper_prepare(prepare_ctx *c, void **out_params) {
   return s;
 }
 
-static double default_number(const encoder *e) {
-  if (e->default_value && e->default_value->count) return e->default_value->type == ORTC_INT16 ? ((const int16_t *)e->default_value->data)[0] : feature_at(e->default_value, 0);
-  return e->value_type == ORTC_FLOAT || e->value_type == ORTC_DOUBLE ? (double)e->default_float : (double)e->default_int;
-}
-
 static status put_text(const encoder *e, tensor *out, int64_t i, int64_t index) {
   text t = index >= 0 ? entry_text(&e->values, index) : e->default_text;
   rcstr *s = rcstr_create(t.data, t.bytes);
   if (!s) return status_out_of_memory();
   ((rcstr **)out->data)[i] = s;
   return OK;
-}
-
-static void put_number(const encoder *e, tensor *out, int64_t i, int64_t index) {
-  if (out->type == ORTC_INT64) {
-    /* Integers of 64 bits do not all survive a double. */
-    int64_t exact = index < 0 ? (e->default_value ? (int64_t)default_number(e) : e->default_int) : e->values.ints ? e->values.ints[index] : e->values.wide ? ((const int64_t *)e->values.wide->data)[index] : index;
-    ((int64_t *)out->data)[i] = exact;
-    return;
-  }
-  double v = index < 0 ? default_number(e) : entry_number(&e->values, index);
-  switch (out->type) {
-    case ORTC_FLOAT: ((float *)out->data)[i] = (float)v; break;
-    case ORTC_DOUBLE: ((double *)out->data)[i] = v; break;
-    case ORTC_INT32: ((int32_t *)out->data)[i] = (int32_t)v; break;
-    default: ((int16_t *)out->data)[i] = (int16_t)v; break;
-  }
 }
 
 static int64_t index_of(const encoder *e, const tensor *x, int64_t i) {
@@ -189,7 +159,7 @@ static status encoder_run(kernel_ctx *k) {
   for (int64_t i = 0; i < x->count; ++i) {
     int64_t index = index_of(e, x, i);
     if (out->type == ORTC_STRING) TRY(put_text(e, out, i, index));
-    else put_number(e, out, i, index);
+    else encoder_put_number(e, out->type, index, (char *)out->data + i * tensor_width(out));
   }
   return OK;
 }

@@ -52,5 +52,9 @@ typedef struct encoder {
   int64_t default_int;
   float default_float;
 } encoder;
+/* Element i of a list that holds no strings. */
+double encoder_key(const entries *e, int64_t i);
+/* The value of key `index`, or with -1 the default, as a number of that type. */
+void encoder_put_number(const encoder *e, dtype type, int64_t index, void *to);
 
 #endif

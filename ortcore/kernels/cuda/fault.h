@@ -14,7 +14,9 @@
   X(IMAGE, "'batch_indices' names an image that 'X' does not have") \
   X(PLACE, "an index names no element of the unpooled image") \
   X(SAMPLES, "a region takes more samples than a cell may have: set sampling_ratio, or see that spatial_scale fits") \
-  X(POSITION, "a position id is negative, or there is no row for it in the cosine and sine caches")
+  X(POSITION, "a position id is negative, or there is no row for it in the cosine and sine caches") \
+  X(COLUMN, "an index names no column of X: columns are counted from 0") \
+  X(CATEGORY, "an element of the input is in no category, and zeros is 0")
 
 enum gpu_fault {
   GPU_FAULT_NONE,

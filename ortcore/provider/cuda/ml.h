@@ -48,6 +48,12 @@ static inline status ml_read(prepare_ctx *c, size_t bytes, void **out) {
   return OK;
 }
 
+/* kernel_row.dispose where the operator has one. */
+static inline void ml_dispose(void *params) {
+  const ml_params *p = params;
+  if (p->of_op) p->op->dispose((void *)p->of_op);
+}
+
 /* Rows and columns of X, which is one row where its rank is 1. */
 static inline status ml_features(const tensor *x, cuda_features *out) {
   *out = (cuda_features){.data = x->data, .type = x->type};

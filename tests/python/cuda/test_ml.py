@@ -8,7 +8,7 @@ import ortcore as ort
 CUDA = "CUDAExecutionProvider"
 F32, F64, I32, I64 = np.float32, np.float64, np.int32, np.int64
 POSTS = ["NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"]
-VERSIONS = {"TreeEnsemble": 5, "TreeEnsembleClassifier": 3, "TreeEnsembleRegressor": 3}
+VERSIONS = {"TreeEnsemble": 5, "TreeEnsembleClassifier": 3, "TreeEnsembleRegressor": 3, "LabelEncoder": 4}
 
 
 def features(*shape, dtype=F32, seed=1):
@@ -232,3 +232,52 @@ def test_features_that_do_not_fit(session, op, arrays, attributes, message):
     made = model(op, arrays, [F32], **attributes)
     with pytest.raises(Exception, match=message):
         session(made).run(None, {f"x{i}": a for i, a in enumerate(arrays)})
+
+
+# ---- Keys, categories, columns -------------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("keys", [F32, F64, I32, I64, np.int16])
+@pytest.mark.parametrize("values", [F32, F64, I32, I64, np.int16])
+def test_label_encoder(session, keys, values):
+    floats = np.dtype(keys).kind == "f"
+    x = np.array([[3, 9, -1], [7, 3, np.nan if floats else 2]], keys)
+    known = np.array([7, np.nan if floats else 4, 3, -1, 3], keys)   # of two that are equal, the first
+    agree(session, "LabelEncoder", [x], [values], keys_tensor=known, values_tensor=np.array([70, 1, 30, -10, 99], values), default_tensor=np.array([5], values))
+    agree(session, "LabelEncoder", [x[:0]], [values], keys_tensor=known, values_tensor=np.arange(5).astype(values), default_tensor=np.array([5], values))
+
+
+def test_label_encoder_of_lists(session):
+    agree(session, "LabelEncoder", [np.array([3, 2**60, 5])], [I64], keys_int64s=[3, 2**60], values_int64s=[2**62 + 1, 8])
+    agree(session, "LabelEncoder", [np.array([3, 2, 5])], [F32], keys_int64s=[3, 2], values_floats=[0.1, 0.2], default_float=7.5)
+
+
+def test_labels_that_are_texts_stay_on_the_host(session):
+    made = model("LabelEncoder", [np.array([3, 2])], [np.object_], keys_int64s=[3, 2], values_strings=["a", "b"])
+    assert [node.provider for node in session(made).explain()] == ["CPUExecutionProvider"]
+
+
+@pytest.mark.parametrize("dtype", ALL_FEATURES)
+@pytest.mark.parametrize("shape", [(4,), (2, 3), (0, 2)])
+def test_one_hot_encoder(session, shape, dtype):
+    x = 1.3 * features(*shape, dtype=dtype)
+    agree(session, "OneHotEncoder", [x.astype(dtype)], [F32], cats_int64s=[2, -1, 0, 2, 3])
+
+
+def test_an_element_that_is_in_no_category(session):
+    made = model("OneHotEncoder", [np.array([1, 5])], [F32], cats_int64s=[1, 2], zeros=0)
+    assert session(made).run(None, {"x0": np.array([1, 2])})[0].tolist() == [[1, 0], [0, 1]]
+    with pytest.raises(Exception, match="is in no category, and zeros is 0"):
+        session(made).run(None, {"x0": np.array([1, 5])})
+
+
+@pytest.mark.parametrize("dtype", ALL_FEATURES)
+def test_array_feature_extractor(session, dtype):
+    for shape in ((3, 4), (4,), (2, 3, 4), (0, 4)):
+        agree(session, "ArrayFeatureExtractor", [features(*shape, dtype=dtype), np.array([[3, 0, 3]])], [dtype])
+
+
+@pytest.mark.parametrize("index", [-1, 4])
+def test_columns_that_are_not_there(session, index):
+    made, feeds = model("ArrayFeatureExtractor", [features(3, 4), np.array([index])], [F32]), {"x0": features(3, 4), "x1": np.array([index])}
+    with pytest.raises(Exception, match="an index names no column of X"):
+        session(made).run(None, feeds)
