@@ -1,6 +1,7 @@
 /* Files in memory. Small ones are read. Large ones are mapped, so that their weights are neither copied nor read before something needs them; what
  * they hold is then the file's as it is now, not as it was: they are watched, since a run over a file that was written again would compute with a
  * mixture, and over one that was cut would end the process. */
+#include <ortcore/base/mapping.h>
 #include <ortcore/base/mem.h>
 #include <ortcore/device/allocator.h>
 #include <ortcore/onnx/file.h>
@@ -9,38 +10,36 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define MAPPED_FROM ((size_t)4 << 20)                        /* a run over that many weights takes far longer than a look at the file */
 
-typedef struct mapping {
+typedef struct mapped_file {
   void *data;
-  size_t bytes;
   struct stat made_of;                                      /* the file when it was mapped */
   char path[];                                              /* absolute: the program may change its directory */
-} mapping;
+} mapped_file;
 
 static void unmap(void *user) {
-  mapping *m = user;
-  munmap(m->data, m->bytes);
+  mapped_file *m = user;
+  mapping_release(m->data);
   mem_free(m);
 }
 
 static status map_open(int fd, const struct stat *info, const char *path, buffer **out) {
   char absolute[PATH_MAX];
   const char *kept = realpath(path, absolute) ? absolute : path;
-  mapping *m = mem_alloc(sizeof *m + strlen(kept) + 1);
+  mapped_file *m = mem_alloc(sizeof *m + strlen(kept) + 1);
   if (!m) return status_out_of_memory();
-  *m = (mapping){.bytes = (size_t)info->st_size, .made_of = *info};
+  m->made_of = *info;
   strcpy(m->path, kept);
-  m->data = mmap(NULL, m->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
-  if (m->data == MAP_FAILED) {
+  m->data = mapping_create(fd, (size_t)info->st_size);
+  if (!m->data) {
     mem_free(m);
     return ERROR(FAIL, "'%s' could not be mapped: %s", path, strerror(errno));
   }
-  status s = buffer_borrow(NULL, m->data, m->bytes, unmap, m, out);
+  status s = buffer_borrow(NULL, m->data, (size_t)info->st_size, unmap, m, out);
   if (s) unmap(m);
   return s;
 }
@@ -83,7 +82,7 @@ bool file_is_mapped(const buffer *b) { return b->release == unmap; }
 static bool is_same_time(struct timespec a, struct timespec b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
 
 status file_check(const buffer *b) {
-  const mapping *m = b->user;
+  const mapped_file *m = b->user;
   struct stat now;
   /* A file that was removed, or replaced by another of its name, lives on as long as it is mapped. */
   if (stat(m->path, &now) || now.st_ino != m->made_of.st_ino || now.st_dev != m->made_of.st_dev) return OK;

@@ -1,6 +1,7 @@
 /* Conv and ConvTranspose, and Conv with what follows it fused: y = activation(conv(x, w) + bias + z). */
 #include "conv.h"
 
+#include <ortcore/base/mapping.h>
 #include <ortcore/base/mem.h>
 #include <ortcore/kernels/cpu/epilogue.h>
 #include <ortcore/base/checked.h>
@@ -71,6 +72,7 @@ static status conv_prepare(prepare_ctx *c, void **out_params) {
         return status_out_of_memory();
       }
       rearrange_weights(c->node, w->value, p->weights);
+      mapping_let_go(w->value->data, tensor_bytes(w->value));
     }
   }
   *out_params = p;
@@ -122,6 +124,7 @@ static status choose_winograd(specialise_ctx *c, const conv_params *p, const ten
   float *weights = mem_alloc((size_t)(WINOGRAD_POINTS * g->ins * g->outs) * sizeof *weights);
   if (!weights) return status_out_of_memory();
   winograd_weights(c->in[1]->data, g->ins, g->outs, weights);
+  mapping_let_go(c->in[1]->data, tensor_bytes(c->in[1]));
   status failure = dnn_weights_keep(p->packed, s->primitive, weights, &s->weights);
   mem_free(weights);
   s->route = CONV_WINOGRAD;

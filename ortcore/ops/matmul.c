@@ -1,6 +1,7 @@
 /* Matrix products of one element type: MatMul, Gemm, and their fused forms (params/matmul.h says what they compute). */
 #include "matmul_shape.h"
 
+#include <ortcore/base/mapping.h>
 #include <ortcore/base/mem.h>
 #include <ortcore/base/threads.h>
 #include <ortcore/kernels/cpu/epilogue.h>
@@ -46,6 +47,7 @@ static status pack_b(const fact *b, matmul_params *p) {
   p->packed = mem_aligned(64, gemm_packed_bytes(acc, s.n, s.k));
   if (!p->packed) return status_out_of_memory();
   gemm_pack_side(acc, &sides[1].side, s.n, s.k, p->packed);
+  mapping_let_go(b->value->data, tensor_bytes(b->value));
   return OK;
 }
 

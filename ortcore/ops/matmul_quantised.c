@@ -3,6 +3,7 @@
 #include "matmul_shape.h"
 #include "quantised.h"
 
+#include <ortcore/base/mapping.h>
 #include <ortcore/base/mem.h>
 #include <ortcore/kernels/cpu/epilogue.h>
 #include <math.h>
@@ -53,6 +54,7 @@ static status product_prepare(prepare_ctx *c, void **out_params) {
   p->packed = mem_aligned(64, gemm_packed_bytes(acc, n, k));
   if (!p->packed) return status_out_of_memory();
   gemm_pack_side(acc, &side.side, n, k, p->packed);
+  mapping_let_go(b->value->data, tensor_bytes(b->value));
   return OK;
 }
 

@@ -1,4 +1,5 @@
 #include <ortcore/base/checked.h>
+#include <ortcore/base/mapping.h>
 #include <ortcore/base/mem.h>
 #include <ortcore/plan/plan.h>
 #include <ortcore/plan/shape_plan.h>
@@ -176,6 +177,7 @@ static status upload_constants(plan *p) {
     if (i < values) p->on_device[i] = to;
     else p->steps[i - values].tables = to;
     TRY(device_copy(&p->weights->info, to, &memory_info_cpu, data, each));
+    mapping_let_go(data, each);
   }
   return OK;
 }

@@ -110,3 +110,41 @@ def test_the_optimised_model_may_take_the_place_of_its_own_source(tmp_path):
 def test_the_setting_is_a_flag():
     with pytest.raises(RuntimeError, match="'map_model_files' is 'yes'; it must be 0 or 1"):
         ort.SessionOptions().add_session_config_entry("map_model_files", "yes")
+
+
+def mapped_bytes(path):
+    """Of the file, what counts as this process's memory."""
+    size, inside = 0, False
+    for line in open("/proc/self/smaps", encoding="utf-8"):
+        words = line.split()
+        if "-" in words[0] and not words[0].endswith(":"):
+            inside = words[-1] == str(path)
+        elif inside and words[0] == "Rss:":
+            size += 1024 * int(words[1])
+    return size
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/smaps"), reason="needs /proc to see memory")
+@pytest.mark.parametrize("external", [False, True], ids=["model", "external data"])
+@pytest.mark.parametrize(("op", "shape", "x"), [("MatMul", (2048, 1024), (1, 7, 2048)), ("MatMul", (1024, 1024), (7, 1024)),
+                                                ("Gemm", (1024, 1024), (7, 1024)), ("Conv", (512, 512, 3, 3), (1, 512, 9, 9)),
+                                                ("ConvTranspose", (512, 256, 3, 3), (1, 512, 9, 9))])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_pages_of_packed_weights_are_let_go(tmp_path, op, shape, x, dtype, external):
+    weights, kind = np.random.default_rng(0).standard_normal(shape).astype(dtype), onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    node = onnx.helper.make_node(op, ["x", "w"], ["y"])
+    data = models.model([node], [models.value("x", kind, x)], [models.value("y", kind, None)], {"w": weights})
+    path = file = tmp_path / "m.onnx"
+    path.write_bytes(data)
+    if external:
+        onnx.save_model(onnx.load_from_string(data), path, save_as_external_data=True, location="weights.bin", size_threshold=0)
+        file = tmp_path / "weights.bin"
+    feed = {"x": np.random.default_rng(1).standard_normal(x).astype(dtype)}
+    want = session(path, map_model_files="0").run(None, feed)[0]
+    s = session(path)
+    for _ in range(2):
+        assert np.array_equal(s.run(None, feed)[0], want)
+    if op == "Conv" and not any(step.computed_by == "oneDNN" for step in s.explain()):
+        return                                             # the portable convolution reads the weights where they are
+    packed = mapped_bytes(file)
+    assert packed < weights.nbytes / 4, f"{packed} of {weights.nbytes} bytes are in memory twice"

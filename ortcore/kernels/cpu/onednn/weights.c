@@ -2,6 +2,7 @@
 #include "primitive.h"
 
 #include <ortcore/base/checked.h>
+#include <ortcore/base/mapping.h>
 #include <ortcore/base/mem.h>
 #include <ortcore/base/threads.h>
 #include <pthread.h>
@@ -75,6 +76,7 @@ static status pack_new(dnn_weights *w, dnn *p, const void *data, const void **ou
     mem_free(memory);
     return failure;
   }
+  mapping_let_go(data, dnnl_memory_desc_get_size(p->operands[OPERAND_WEIGHTS].given));
   entry->data = memory;
   entry->next = w->list;
   w->list = entry;
