@@ -92,7 +92,7 @@ status place_values(placer *p) {
 }
 
 void set_order(placer *p) {
-  memcpy(p->g->nodes, p->order, (size_t)p->order_count * sizeof *p->order);
+  if (p->order_count) memcpy(p->g->nodes, p->order, (size_t)p->order_count * sizeof *p->order);
   graph_compact(p->g);
 }
 
