@@ -36,6 +36,14 @@ typedef struct svm_params {
   bool one_class;
 } svm_params;
 
+/* One against one. */
+static inline int64_t svm_pairs(int64_t classes) { return classes * (classes - 1) / 2; }
+/* Scores: a probability a class, or a decision a pair (two classes: one for each). */
+static inline int64_t svm_score_count(const svm_params *p) {
+  if (!p->vectors || p->prob_count) return p->classes;
+  return p->classes > 2 ? svm_pairs(p->classes) : 2;
+}
+
 /* Lists of keys or values, whichever way the attributes give them. */
 typedef struct entries { dtype type; int64_t count; const text *strings; const int64_t *ints; const float *floats; const tensor *wide; } entries;
 

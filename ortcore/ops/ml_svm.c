@@ -70,15 +70,6 @@ static void kernels_of(const svm_params *p, const float *x, float *out) {
 
 /* ---- Classifier ----------------------------------------------------------------------------------------------------------------------------- */
 
-static int64_t pairs(int64_t classes) { return classes * (classes - 1) / 2; }
-
-/* Scores: a probability a class, or a decision a pair (two classes: one for each). */
-static int64_t score_count(const svm_params *p) {
-  if (!p->vectors) return p->classes;
-  if (p->prob_count) return p->classes;
-  return p->classes > 2 ? pairs(p->classes) : 2;
-}
-
 static status read_classifier(prepare_ctx *c, svm_params *p) {
   int64_t coefficients, support, per_class, b;
   p->labels = labels_of(c->node, "classlabels_ints", "classlabels_strings");
@@ -98,7 +89,7 @@ static status read_classifier(prepare_ctx *c, svm_params *p) {
     p->features = coefficients / p->classes;
     return OK;
   }
-  if (support % p->vectors || coefficients != p->vectors * (p->classes - 1) || p->rho_count < pairs(p->classes) || (p->prob_count && (p->prob_count < pairs(p->classes) || b != p->prob_count)))
+  if (support % p->vectors || coefficients != p->vectors * (p->classes - 1) || p->rho_count < svm_pairs(p->classes) || (p->prob_count && (p->prob_count < svm_pairs(p->classes) || b != p->prob_count)))
     return ERROR(INVALID_ARGUMENT, "support_vectors, coefficients, rho, prob_a and prob_b do not fit %lld vectors of %lld classes", (long long)p->vectors, (long long)p->classes);
   p->features = support / p->vectors;
   return arrange_support(c, p);
@@ -121,7 +112,7 @@ static status classifier_shape(infer_ctx *c) {
   p.classes = per_class ? per_class : l.count;
   p.prob_count = proba;
   p.vectors = vectors;
-  return classifier_infer(c, &l, score_count(&p));
+  return classifier_infer(c, &l, svm_score_count(&p));
 }
 
 /* Sigmoid of a decision, kept off 0 and 1 as libsvm does. */
@@ -209,7 +200,7 @@ typedef struct svm_scratch { float *kernels, *decisions; int64_t *starts, *votes
 static status scratch_init(kernel_ctx *k, const svm_params *p, svm_scratch *s) {
   int64_t n = p->classes;
   void *memory;
-  TRY(kernel_scratch(k, (size_t)(2 * n + 2 * n * n + 2 * n) * 8 + (size_t)(p->vectors + BLOCK + pairs(n) + 2) * 4, &memory));
+  TRY(kernel_scratch(k, (size_t)(2 * n + 2 * n * n + 2 * n) * 8 + (size_t)(p->vectors + BLOCK + svm_pairs(n) + 2) * 4, &memory));
   s->work = memory;
   s->starts = (int64_t *)(s->work + 2 * n * n + 2 * n);
   s->votes = s->starts + n;
@@ -242,15 +233,15 @@ static int64_t classify(const svm_params *p, const float *x, const svm_scratch *
     scores[1] = -s->decisions[0];
     if (p->post != POST_NONE) post_apply(p->post, scores, 2);
   } else {
-    memcpy(scores, s->decisions, (size_t)pairs(p->classes) * sizeof *scores);
-    post_apply(p->post, scores, pairs(p->classes));
+    memcpy(scores, s->decisions, (size_t)svm_pairs(p->classes) * sizeof *scores);
+    post_apply(p->post, scores, svm_pairs(p->classes));
   }
   return best;
 }
 
 static status classifier_run(kernel_ctx *k) {
   const svm_params *p = k->params;
-  int64_t rows, columns, width = score_count(p);
+  int64_t rows, columns, width = svm_score_count(p);
   tensor *label, *out;
   const float *x;
   svm_scratch s;

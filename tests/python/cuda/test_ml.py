@@ -281,3 +281,73 @@ def test_columns_that_are_not_there(session, index):
     made, feeds = model("ArrayFeatureExtractor", [features(3, 4), np.array([index])], [F32]), {"x0": features(3, 4), "x1": np.array([index])}
     with pytest.raises(Exception, match="an index names no column of X"):
         session(made).run(None, feeds)
+
+
+# ---- Support vector machines ---------------------------------------------------------------------------------------------------------------
+
+def svm(kernel, counts, columns, proba=False, labels=(7, -3, 5, 11)):
+    """Support vectors of so many a class."""
+    rng = np.random.default_rng(4)
+    vectors, classes = sum(counts), len(counts)
+    pairs = classes * (classes - 1) // 2
+
+    def some(*shape):
+        return rng.normal(size=shape).astype(F32).ravel().tolist()
+
+    more = {"prob_a": some(pairs), "prob_b": some(pairs)} if proba else {}
+    return {"kernel_type": kernel, "kernel_params": [0.3, 0.7, 2.0], "support_vectors": some(vectors, columns), "vectors_per_class": list(counts),
+            "coefficients": some(classes - 1, vectors), "rho": some(pairs), "classlabels_ints": list(labels[:classes])} | more
+
+
+KERNELS = ["LINEAR", "POLY", "RBF", "SIGMOID"]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("proba", [False, True])
+@pytest.mark.parametrize("counts", [(3, 40), (20, 0, 25, 1)])
+def test_svm_classifiers(session, counts, proba, kernel):
+    agree(session, "SVMClassifier", [features(9, 5)], [I64, F32], 1e-4, 1e-5, **svm(kernel, counts, 5, proba))
+
+
+@pytest.mark.parametrize("post", POSTS)
+@pytest.mark.parametrize("counts", [(3, 4), (3, 4, 2)])
+def test_what_becomes_of_the_decisions(session, counts, post):
+    agree(session, "SVMClassifier", [0.1 * features(5, 3)], [I64, F32], 1e-3, 1e-4, post_transform=post, **svm("RBF", counts, 3, True))
+    if post != "PROBIT":                                    # a logarithm of what may be below zero
+        agree(session, "SVMClassifier", [features(5, 3)], [I64, F32], 1e-3, 1e-4, post_transform=post, **svm("RBF", counts, 3))
+
+
+@pytest.mark.parametrize("dtype", [F64, I32, I64])
+def test_svms_of_other_numbers(session, dtype):
+    for shape in ((4, 3), (3,), (0, 3)):
+        agree(session, "SVMClassifier", [features(*shape, dtype=dtype)], [I64, F32], 1e-4, 1e-5, **svm("RBF", (3, 4, 2), 3, True))
+    agree(session, "SVMClassifier", [features(4, 3, dtype=dtype)], [I64, None], **svm("LINEAR", (3, 4, 2), 3, True))
+    agree(session, "SVMClassifier", [features(4, 3, dtype=dtype)], [None, F32], 1e-4, 1e-5, **svm("POLY", (3, 4), 3))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_svms_without_vectors(session, kernel):
+    coefficients = features(9, seed=2).tolist()
+    agree(session, "SVMClassifier", [features(6, 3)], [I64, F32], 1e-4, 1e-5, kernel_type=kernel, kernel_params=[0.3, 0.7, 2.0], coefficients=coefficients,
+          rho=[0.5], classlabels_ints=[4, 5, 6], post_transform="SOFTMAX")
+    agree(session, "SVMRegressor", [features(6, 9)], [F32], 1e-4, 1e-5, kernel_type=kernel, kernel_params=[0.3, 0.7, 2.0], coefficients=coefficients, rho=[0.5])
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("more", [{}, {"one_class": 1}, {"post_transform": "LOGISTIC"}])
+def test_svm_regressors(session, more, kernel):
+    vectors = 70
+    agree(session, "SVMRegressor", [features(5, 4)], [F32], 1e-4, 1e-4, kernel_type=kernel, kernel_params=[0.1, 0.2, 3.0], n_supports=vectors,
+          support_vectors=features(vectors * 4, seed=5).tolist(), coefficients=features(vectors, seed=6).tolist(), rho=[0.25], **more)
+
+
+def test_features_that_are_not_those_of_the_vectors(session):
+    made = model("SVMClassifier", [features(4, 6)], [I64, F32], **svm("RBF", (3, 4), 5))
+    with pytest.raises(Exception, match="X has 6 features, but the support vectors have 5"):
+        session(made).run(None, {"x0": features(4, 6)})
+
+
+def test_more_rows_and_vectors_than_are_kept_at_a_time(session):
+    vectors = 70000
+    agree(session, "SVMRegressor", [features(250, 1)], [F32], 1e-6, kernel_type="LINEAR", n_supports=vectors, rho=[0.25],
+          support_vectors=features(vectors, seed=5).tolist(), coefficients=features(vectors, seed=6).tolist())
