@@ -27,19 +27,25 @@ static const kernel_row *find_kernel(const placer *p, const node *n) {
 
 static bool is_integer(const fact *f) { return typeset_has(TS_INTEGER | TS(BOOL), f->type); }
 
-/* Sizes, axes, scales: not the images that a model makes from them. */
-static bool is_small(const placer *p, const node *n) {
+/* Sizes, axes, scales: not the images that a model makes from them, nor the masks that it makes in each iteration. */
+static bool is_small(const placer *p, const node *n, bool counted) {
   for (int32_t i = 0; i < n->output_count; ++i) {
     const fact *f = n->outputs[i] == NO_VALUE ? NULL : &p->g->values[n->outputs[i]].fact;
     int64_t count = f ? fact_count(f) : 0;
-    if (f && !is_integer(f) && (count < 0 || count > 1024)) return false;
+    if (f && (counted || !is_integer(f)) && (count < 0 || count > 1024)) return false;
   }
   return true;
 }
 
-/* Everything that the node reads but constants comes from dims, and it reads something of the kind. */
+static bool reads_counted(const placer *p, const node *n) {
+  for (int32_t i = 0; i < n->input_count; ++i)
+    if (n->inputs[i] != NO_VALUE && p->places[n->inputs[i]].counted) return true;
+  return false;
+}
+
+/* Everything that the node reads but constants comes from dims or counts, and it reads something of the kind. */
 static bool continues_shapes(const placer *p, const node *n) {
-  if (n->op->flags & (OP_SUBGRAPHS | OP_NONDETERMINISTIC) || !is_small(p, n)) return false;
+  if (n->op->flags & (OP_SUBGRAPHS | OP_NONDETERMINISTIC) || !is_small(p, n, reads_counted(p, n))) return false;
   bool any = false;
   for (int32_t i = 0; i < n->input_count; ++i) {
     int32_t v = n->inputs[i];
@@ -51,8 +57,12 @@ static bool continues_shapes(const placer *p, const node *n) {
 }
 
 static void set_from_shapes(placer *p, const node *n, bool from_shapes) {
-  for (int32_t i = 0; i < n->output_count; ++i)
-    if (n->outputs[i] != NO_VALUE) p->places[n->outputs[i]].from_shapes = from_shapes;
+  bool counted = from_shapes && !(n->op->flags & OP_SHAPE_ONLY) && reads_counted(p, n);
+  for (int32_t i = 0; i < n->output_count; ++i) {
+    if (n->outputs[i] == NO_VALUE) continue;
+    p->places[n->outputs[i]].from_shapes = from_shapes;
+    p->places[n->outputs[i]].counted = counted;
+  }
 }
 
 static void to_host(node *n, const char *because) {
@@ -87,11 +97,15 @@ static bool is_scanned_from_shapes(const placer *body, int32_t i) {
 /* With the hope that counters count; true if one turns out not to, and so something must be placed anew. */
 static bool choose_in_body(placer *body) {
   const graph *g = body->g;
-  for (int32_t i = 0; i < g->capture_count; ++i)
-    body->places[g->captures[i].inner].from_shapes = body->parent->places[body->owner->captures[g->captures[i].slot]].from_shapes;
+  for (int32_t i = 0; i < g->capture_count; ++i) {
+    const place *outer = &body->parent->places[body->owner->captures[g->captures[i].slot]];
+    body->places[g->captures[i].inner].from_shapes = outer->from_shapes;
+    body->places[g->captures[i].inner].counted = outer->counted;
+  }
   for (int32_t i = 0; i < g->input_count; ++i) {
     int32_t c = i - body->ends.host_inputs;
-    body->places[body_input(body, i)].from_shapes = c < 0 || (c < body->ends.carried ? may_count(body, i) : is_scanned_from_shapes(body, i));
+    place *in = &body->places[body_input(body, i)];
+    in->from_shapes = in->counted = c < 0 || (c < body->ends.carried ? may_count(body, i) : is_scanned_from_shapes(body, i));
   }
   bool failed = choose_kernels(body);
   for (int32_t c = 0; c < body->ends.carried; ++c) {
@@ -118,8 +132,11 @@ static bool choose_in_bodies(placer *p, node *n, placer *bodies) {
   bool failed = false;
   to_host(n, "it decides on the host; the nodes of its subgraphs are placed by themselves");
   for (placer *b = bodies; b; b = b->next) failed |= choose_in_body(b);
-  for (int32_t i = 0; i < n->output_count; ++i)
-    if (n->outputs[i] != NO_VALUE) p->places[n->outputs[i]].from_shapes = result_from_shapes(bodies, i);
+  for (int32_t i = 0; i < n->output_count; ++i) {
+    if (n->outputs[i] == NO_VALUE) continue;
+    place *result = &p->places[n->outputs[i]];
+    result->from_shapes = result->counted = result_from_shapes(bodies, i);
+  }
   return failed;
 }
 
@@ -133,8 +150,8 @@ static bool choose_kernels(placer *p) {
     if (p->bodies[i]) {
       failed |= choose_in_bodies(p, n, p->bodies[i]);
     } else if ((n->op->flags & OP_SHAPE_ONLY) || continues_shapes(p, n)) {
-      to_host(n, "it computes with dims only");
       set_from_shapes(p, n, true);
+      to_host(n, reads_counted(p, n) ? "it computes with dims and counts only" : "it computes with dims only");
     } else if (!n->kernel && !is_view(n)) {
       to_host(n, why_no_kernel(p, n));
     }

@@ -10,7 +10,8 @@
 typedef enum made { MADE_ANYWHERE, MADE_ON_HOST, MADE_ON_DEVICE } made;
 
 typedef struct place {
-  bool from_shapes;                                         /* computed from dims alone, or counted by a loop, by the host */
+  bool from_shapes;                                         /* computed by the host, from dims and what loops count alone */
+  bool counted;                                             /* ... and so anew in each iteration, where dims are known ahead of runs */
   bool varies;                                              /* carried by a loop whose body computes it from other things than shapes */
   bool read_by_host, read_by_device;
   bool next_by_host, next_by_device;                        /* input of a body: ... by the next iteration, as far as is known */

@@ -92,6 +92,24 @@ def test_the_number_of_the_iteration_on_the_device(order):
     assert on_device(session)["Gather"] and copies(session) == [("MemcpyFromHost", True)]
 
 
+def test_what_is_made_of_a_count_and_is_large_is_made_on_the_device(order):
+    session = assert_as_on_the_cpu(model("""main (float[N] x, int64 n) => (float[K] y) {
+      one = Constant <value_int = 1> ()
+      zero = Constant <value_int = 0> ()
+      yes = Cast <to = 9> (one)
+      y = Loop (n, yes, x) <body = body (int64 i, bool c, float[K] a) => (bool c, float[L] b) {
+        size = Size(a)
+        next = Add(i, one)
+        places = Range(zero, size, one)
+        early = Less(places, next)
+        e = Exp(a)
+        b = Where(early, e, a)
+      }>
+    }"""), {"x": X / 9, "n": np.array(4)}, {"x": X / 9, "n": np.array(0)})
+    here = on_device(session)
+    assert here["Less"] and here["Where"] and not here["Add"]
+
+
 def test_values_that_change_places(order):
     assert_as_on_the_cpu(model("""main (float[N] x, int64 n) => (float[N] p, float[N] q, float[N] before, float[T,N] seen) {
       one = Constant <value_int = 1> ()
