@@ -50,7 +50,7 @@ static bool is_disabled(const char *list, const char *name) {
 
 bool pass_on_device(const pass_env *env, const graph *g, const node *n) {
   const fact *in[64];
-  if (!env->device || g->parent || n->input_count > (int32_t)(sizeof in / sizeof *in)) return false;
+  if (!env->device || n->input_count > (int32_t)(sizeof in / sizeof *in)) return false;
   for (int32_t i = 0; i < n->input_count; ++i) in[i] = n->inputs[i] == NO_VALUE ? NULL : &g->values[n->inputs[i]].fact;
   return n->op && provider_find_kernel(env->device, n, in);
 }
