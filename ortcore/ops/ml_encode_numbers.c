@@ -8,7 +8,8 @@ double encoder_key(const entries *e, int64_t i) {
 }
 
 static double default_number(const encoder *e) {
-  if (e->default_value && e->default_value->count) return e->default_value->type == ORTC_INT16 ? ((const int16_t *)e->default_value->data)[0] : feature_at(e->default_value, 0);
+  const tensor *given = e->default_value;
+  if (given && given->count) return given->type == ORTC_INT16 ? ((const int16_t *)given->data)[0] : feature_at(given, 0);
   return e->value_type == ORTC_FLOAT || e->value_type == ORTC_DOUBLE ? (double)e->default_float : (double)e->default_int;
 }
 

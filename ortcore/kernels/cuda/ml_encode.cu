@@ -45,8 +45,8 @@ template <class X> __global__ void __launch_bounds__(threads_per_block) one_hot_
   }
 }
 
-template <class V> __global__ void __launch_bounds__(threads_per_block)
-    extract_kernel(const V *x, int64_t rows, int64_t columns, cuda_columns c, V *y) {
+template <class V>
+__global__ void __launch_bounds__(threads_per_block) extract_kernel(const V *x, int64_t rows, int64_t columns, cuda_columns c, V *y) {
   for (int64_t i = first_index(); i < rows * c.count; i += index_step()) {
     int64_t row = i / c.count, column = c.index[i - row * c.count];
     if (column < 0 || column >= columns) {
@@ -91,7 +91,8 @@ int cuda_extract_columns(const void *x, int width, int64_t rows, int64_t columns
   return with_width(width, [&](auto *of) {
     using V = std::remove_pointer_t<decltype(of)>;
     if constexpr (sizeof(V) == 4 || sizeof(V) == 8) {
-      extract_kernel<<<blocks_for(rows * c->count), threads_per_block, 0, as_stream(stream)>>>(static_cast<const V *>(x), rows, columns, *c, static_cast<V *>(y));
+      extract_kernel<<<blocks_for(rows * c->count), threads_per_block, 0, as_stream(stream)>>>(static_cast<const V *>(x), rows, columns, *c,
+                                                                                               static_cast<V *>(y));
       return static_cast<int>(cudaGetLastError());
     } else {
       return static_cast<int>(cudaErrorInvalidValue);

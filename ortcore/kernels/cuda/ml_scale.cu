@@ -11,7 +11,8 @@ using namespace ortcore;
 namespace {
 
 /* y[i] = f(x[i], column of i) */
-template <class X, class Y, class F> __global__ void __launch_bounds__(threads_per_block) each_kernel(const X *x, int64_t count, int64_t columns, Y *y, F f) {
+template <class X, class Y, class F>
+__global__ void __launch_bounds__(threads_per_block) each_kernel(const X *x, int64_t count, int64_t columns, Y *y, F f) {
   for (int64_t i = first_index(); i < count; i += index_step()) y[i] = f(x[i], i % columns);
 }
 
@@ -47,7 +48,8 @@ struct is_above {
 struct larger { ON_GPU float operator()(float a, float b) const { return b > a ? b : a; } };
 
 /* Threads (of a row, row of the block). */
-template <class X> __global__ void __launch_bounds__(threads_per_block) norm_kernel(const X *x, int64_t rows, int64_t columns, cuda_norm how, float *y) {
+template <class X>
+__global__ void __launch_bounds__(threads_per_block) norm_kernel(const X *x, int64_t rows, int64_t columns, cuda_norm how, float *y) {
   __shared__ float shared[most_warps];
   for (int64_t first = static_cast<int64_t>(blockIdx.x) * blockDim.y; first < rows; first += static_cast<int64_t>(gridDim.x) * blockDim.y) {
     int64_t row = first + threadIdx.y, count = row < rows ? columns : 0;
@@ -66,8 +68,8 @@ template <class X> __global__ void __launch_bounds__(threads_per_block) norm_ker
   }
 }
 
-template <class X> __global__ void __launch_bounds__(threads_per_block)
-    place_kernel(const X *x, int64_t rows, int64_t columns, float *y, int64_t width, int64_t stride) {
+template <class X>
+__global__ void __launch_bounds__(threads_per_block) place_kernel(const X *x, int64_t rows, int64_t columns, float *y, int64_t width, int64_t stride) {
   for (int64_t i = first_index(); i < rows * width; i += index_step()) {
     int64_t row = i / width, column = i - row * width;
     y[row * stride + column] = column < columns ? static_cast<float>(feature(x[row * columns + column])) : 0;
@@ -108,7 +110,8 @@ int cuda_place_features(const cuda_features *x, float *y, int64_t width, int64_t
   if (x->rows * width == 0) return cudaSuccess;
   return with_features(x->type, [&](auto *type) {
     using X = std::remove_pointer_t<decltype(type)>;
-    place_kernel<<<blocks_for(x->rows * width), threads_per_block, 0, as_stream(stream)>>>(static_cast<const X *>(x->data), x->rows, x->columns, y, width, stride);
+    place_kernel<<<blocks_for(x->rows * width), threads_per_block, 0, as_stream(stream)>>>(static_cast<const X *>(x->data), x->rows, x->columns, y,
+                                                                                           width, stride);
     return static_cast<int>(cudaGetLastError());
   });
 }

@@ -12,6 +12,7 @@ using namespace ortcore;
 namespace {
 
 constexpr int kMostThreads = 512;                          /* of a row, which then takes its trees in turns */
+constexpr int kAhead = 8;                                  /* weights that are on their way while one is added */
 
 template <class T> struct table_of { using node = cuda_tree_node; using weight = cuda_tree_weight; };
 template <> struct table_of<double> { using node = cuda_wide_node; using weight = cuda_wide_weight; };
@@ -75,7 +76,6 @@ template <class T> ON_GPU void add(target_sum<T> *sum, tree_aggregate how, T val
 
 /* The first of a leaf's weights whose target is not below this one. */
 template <class T> ON_GPU int32_t find_weight(const forest<T> &f, const landing<T> &leaf, int64_t target) {
-  if (f.t.dense) return leaf.first + static_cast<int32_t>(target);
   int32_t low = leaf.first, high = leaf.first + leaf.count;
   while (low < high) {
     int32_t middle = low + (high - low) / 2;
@@ -92,6 +92,19 @@ template <class T> ON_GPU void add_leaf(const forest<T> &f, const landing<T> &le
   }
   int32_t end = leaf.first + leaf.count;
   for (int32_t i = find_weight(f, leaf, target); i < end && f.weights[i].target == target; ++i) add(sum, f.t.how, static_cast<T>(f.weights[i].value));
+}
+
+/* Leaves that have a weight for every target: where it lies is known, so that none waits for another. */
+template <class T> ON_GPU void add_dense(const forest<T> &f, const landing<T> *leaves, int count, int64_t target, target_sum<T> *sum) {
+  for (int begin = 0; begin < count; begin += kAhead) {
+    T values[kAhead];
+#pragma unroll
+    for (int j = 0; j < kAhead; ++j)
+      if (begin + j < count) values[j] = f.weights[leaves[begin + j].first + target].value;
+#pragma unroll
+    for (int j = 0; j < kAhead; ++j)
+      if (begin + j < count) add(sum, f.t.how, values[j]);
+  }
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------------------------------ */
@@ -144,7 +157,9 @@ __global__ void __launch_bounds__(kMostThreads, 1) trees_kernel(forest<T> f, con
       __syncthreads();
       for (int64_t i = threadIdx.x; here && i < f.t.targets; i += across) {
         target_sum<T> sum = {f.sums[place + i], f.seen[place + i]};
-        for (int j = 0; j < count; ++j) add_leaf(f, mine[j], i, &sum);
+        if (f.t.dense && f.t.targets > 1) add_dense(f, mine, count, i, &sum);
+        else
+          for (int j = 0; j < count; ++j) add_leaf(f, mine[j], i, &sum);
         f.sums[place + i] = sum.value, f.seen[place + i] = sum.seen;
       }
       __syncthreads();
@@ -165,7 +180,8 @@ size_t sums_bytes(const cuda_trees &t, const cuda_features &x) {
 template <class T, class X, class Y> int launch(const forest<T> &f, const cuda_features &x, const cuda_tree_outputs &y, cudaStream_t stream) {
   int64_t widest = f.t.root_count > f.t.targets ? f.t.root_count : f.t.targets;
   dim3 block = block_for_rows(threads_for_row(widest, 1, kMostThreads));
-  trees_kernel<<<blocks_for(x.rows, block.y), block, 0, stream>>>(f, static_cast<const X *>(x.data), x.rows, x.columns, static_cast<Y *>(y.scores), y.labels);
+  trees_kernel<<<blocks_for(x.rows, block.y), block, 0, stream>>>(f, static_cast<const X *>(x.data), x.rows, x.columns, static_cast<Y *>(y.scores),
+                                                                  y.labels);
   return cudaGetLastError();
 }
 

@@ -99,7 +99,7 @@ static status extractor_launch(kernel_ctx *k, stream *s) {
 KERNEL_FAMILY(ml_encode) = {
   LABELS(2, TS(INT64) | TS(FLOAT)),
   LABELS(4, TS_FEATURES | TS(INT16)),
-  {.op = "OneHotEncoder", .domain = "ai.onnx.ml", .since = 1, .types = TS_FEATURES, .prepare = onehot_prepare, .dispose = ml_dispose, .tables = ml_tables,
-   .launch = onehot_launch},
+  {.op = "OneHotEncoder", .domain = "ai.onnx.ml", .since = 1, .types = TS_FEATURES, .prepare = onehot_prepare, .dispose = ml_dispose,
+   .tables = ml_tables, .launch = onehot_launch},
   {.op = "ArrayFeatureExtractor", .domain = "ai.onnx.ml", .since = 1, .types = TS_FEATURES, .launch = extractor_launch},
   {0}};

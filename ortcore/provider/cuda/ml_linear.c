@@ -36,8 +36,8 @@ static status plan_product(specialise_ctx *c, linear_spec *s) {
   if (x.columns > op->features)
     return ERROR(INVALID_ARGUMENT, "X has %lld features, but the coefficients are for %lld", (long long)x.columns, (long long)op->features);
   if (x.rows > INT32_MAX || op->outputs > INT32_MAX || x.columns > INT32_MAX)
-    return ERROR(NOT_IMPLEMENTED, "%lld rows of %lld features for %lld outputs are too large for a GPU: sides of a product are below 2^31", (long long)x.rows,
-                 (long long)x.columns, (long long)op->outputs);
+    return ERROR(NOT_IMPLEMENTED, "%lld rows of %lld features for %lld outputs are too large for a GPU: sides of a product are below 2^31",
+                 (long long)x.rows, (long long)x.columns, (long long)op->outputs);
   s->product = (cuda_product){.type = ORTC_FLOAT, .m = x.rows, .n = op->outputs, .k = x.columns, .a_row = x.columns, .a_inner = 1, .b_inner = 1,
                               .b_column = x.columns, .c_row = op->outputs, .c_column = 1, .batch.count = 1,
                               .end = {.alpha = 1, .beta = op->intercepts != NULL, .bias_column = 1}};
@@ -79,8 +79,8 @@ static status linear_launch(kernel_ctx *k, stream *on) {
   TRY(cuda_launched(cuda_product_run(&s->product, &operands, raw)));
   if (!classifies && op->post == POST_NONE) return OK;
   cuda_linear_end end = {.products = operands.c, .scores = scores ? scores->data : NULL, .labels = labels ? labels->data : NULL,
-                         .label_values = ml_at(k, p->labels), .rows = x.rows, .outputs = op->outputs, .label_count = op->classes.count, .adds_class = adds_class,
-                         .post = op->post};
+                         .label_values = ml_at(k, p->labels), .rows = x.rows, .outputs = op->outputs, .label_count = op->classes.count,
+                         .adds_class = adds_class, .post = op->post};
   return cuda_launched(cuda_linear_finish(&end, raw));
 }
 
@@ -96,8 +96,8 @@ static bool classifier_supports(const node *n, const fact *const *in) {
 static const char classifies[] = "labels";
 
 #define LINEAR(name) \
-  .op = name, .domain = "ai.onnx.ml", .since = 1, .types = TS_FEATURES, .prepare = linear_prepare, .tables = ml_tables, .specialise = linear_specialise, \
-  .dispose_spec = mem_free, .launch = linear_launch
+  .op = name, .domain = "ai.onnx.ml", .since = 1, .types = TS_FEATURES, .prepare = linear_prepare, .tables = ml_tables, \
+  .specialise = linear_specialise, .dispose_spec = mem_free, .launch = linear_launch
 
 KERNEL_FAMILY(ml_linear) = {
   {LINEAR("LinearClassifier"), .supports = classifier_supports, .data = classifies},

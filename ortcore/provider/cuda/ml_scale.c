@@ -10,7 +10,8 @@ static cuda_features rows_of(const tensor *x) {
 }
 
 static status check_features(const char *name, int64_t count, int64_t features) {
-  return count == 1 || count == features ? OK : ERROR(INVALID_ARGUMENT, "%s has %lld elements, but X has %lld features", name, (long long)count, (long long)features);
+  if (count == 1 || count == features) return OK;
+  return ERROR(INVALID_ARGUMENT, "%s has %lld elements, but X has %lld features", name, (long long)count, (long long)features);
 }
 
 /* ---- Scaler --------------------------------------------------------------------------------------------------------------------------- */

@@ -50,8 +50,8 @@ static cuda_svm model_of(const kernel_ctx *k) {
   const svm_params *op = p->ml.of_op;
   bool has_coefficients = op->vectors || !k->data;
   return (cuda_svm){.kernel = op->kernel, .gamma = op->gamma, .coef0 = op->coef0, .degree = op->degree, .vectors = p->vectors, .features = op->features,
-                    .blocks = ml_at(k, p->blocks), .coefficients = has_coefficients ? ml_at(k, p->coefficients) : NULL, .rho = ml_at(k, p->rho),
-                    .classes = op->classes, .starts = ml_at(k, p->starts), .prob_a = op->vectors && op->prob_count ? ml_at(k, p->prob_a) : NULL,
+                    .blocks = ml_at(k, p->blocks), .coefficients = has_coefficients ? ml_at(k, p->coefficients) : NULL,
+                    .rho = ml_at(k, p->rho), .classes = op->classes, .starts = ml_at(k, p->starts), .prob_a = op->vectors && op->prob_count ? ml_at(k, p->prob_a) : NULL,
                     .prob_b = ml_at(k, p->prob_b), .labels = ml_at(k, p->labels), .post = op->post, .one_class = op->one_class};
 }
 
@@ -83,7 +83,8 @@ static bool classifier_supports(const node *n, const fact *const *in) {
 
 static const char classifies[] = "labels";
 
-#define SVM(name) .op = name, .domain = "ai.onnx.ml", .since = 1, .types = TS_FEATURES, .prepare = svm_prepare, .tables = ml_tables, .launch = svm_launch
+#define SVM(name) \
+  .op = name, .domain = "ai.onnx.ml", .since = 1, .types = TS_FEATURES, .prepare = svm_prepare, .tables = ml_tables, .launch = svm_launch
 
 KERNEL_FAMILY(ml_svm) = {
   {SVM("SVMClassifier"), .supports = classifier_supports, .data = classifies},

@@ -46,8 +46,9 @@ static status lay_weights(trees_params *p, const trees *t) {
 /* ---- Nodes: the roots, then the two that each branch goes on at ----------------------------------------------------------------------- */
 
 static void put_node(trees_params *p, int32_t at, const tree_node *n, uint32_t ask, int32_t feature, int32_t next) {
-  if (p->wide) ((cuda_wide_node *)(p->ml.tables + p->nodes))[at] = (cuda_wide_node){.threshold = n->threshold, .feature = feature, .ask = ask, .next = next};
-  else ((cuda_tree_node *)(p->ml.tables + p->nodes))[at] = (cuda_tree_node){(float)n->threshold, feature, ask, next};
+  char *nodes = p->ml.tables + p->nodes;
+  if (p->wide) ((cuda_wide_node *)nodes)[at] = (cuda_wide_node){.threshold = n->threshold, .feature = feature, .ask = ask, .next = next};
+  else ((cuda_tree_node *)nodes)[at] = (cuda_tree_node){(float)n->threshold, feature, ask, next};
 }
 
 static status lay_nodes(trees_params *p, const trees *t) {
@@ -110,8 +111,9 @@ static status trees_launch(kernel_ctx *k, stream *s) {
   const tree_params *op = p->ml.of_op;
   bool classifies = op->classes.count > 0;
   cuda_trees t = {.nodes = ml_at(k, p->nodes), .weights = ml_at(k, p->weights), .sets = ml_at(k, p->sets), .members = ml_at(k, p->members),
-                  .bases = ml_at(k, p->bases), .labels = ml_at(k, p->labels), .root_count = (int32_t)op->t.root_count, .base_count = (int32_t)op->base_count,
-                  .targets = op->t.targets, .how = op->how, .post = op->post, .dense = p->dense, .binary = op->binary, .all_positive = op->all_positive};
+                  .bases = ml_at(k, p->bases), .labels = ml_at(k, p->labels), .root_count = (int32_t)op->t.root_count,
+                  .base_count = (int32_t)op->base_count, .targets = op->t.targets, .how = op->how, .post = op->post, .dense = p->dense,
+                  .binary = op->binary, .all_positive = op->all_positive};
   cuda_features x;
   tensor *scores, *labels = NULL;
   void *scratch;

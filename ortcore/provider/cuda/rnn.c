@@ -98,10 +98,11 @@ static status output(kernel_ctx *k, int32_t i, int rank, const int64_t *dims, vo
 static status check_scales(const kernel_ctx *k, int w_at, int scale_at, int zero_at, const char *name) {
   const tensor *w = k->in[w_at], *scale = rnn_input(k->in, k->in_count, scale_at), *zero = rnn_input(k->in, k->in_count, zero_at);
   if (!scale || (scale->count != w->dims[0] && scale->count != w->dims[0] * w->dims[2]))
-    return ERROR(INVALID_ARGUMENT, "input '%s_scale' has %lld elements; it must hold one for each of %lld direction(s), or for each of %lld columns in each of them", name,
-                 scale ? (long long)scale->count : 0, (long long)w->dims[0], (long long)w->dims[2]);
+    return ERROR(INVALID_ARGUMENT, "input '%s_scale' has %lld elements; it must hold one for each of %lld direction(s), or for each of %lld columns in each",
+                 name, scale ? (long long)scale->count : 0, (long long)w->dims[0], (long long)w->dims[2]);
   if (zero && zero->count != scale->count)
-    return ERROR(INVALID_ARGUMENT, "input '%s_zero_point' has %lld elements, but its scale has %lld", name, (long long)zero->count, (long long)scale->count);
+    return ERROR(INVALID_ARGUMENT, "input '%s_zero_point' has %lld elements, but its scale has %lld", name, (long long)zero->count,
+                 (long long)scale->count);
   return OK;
 }
 
@@ -123,8 +124,9 @@ static status project_bytes(const kernel_ctx *k, char *projected, char *rounded,
   TRY(cuda_launched(cuda_dynamic_quantize(x->data, x->count, true, bytes, x_scale, x_zero, rounded, raw)));
   for (int64_t d = 0; d < s->layer.directions; ++d) {
     int64_t each = scale->count / s->layer.directions;
-    cuda_quantised_end end = {.out = projected + d * s->product.m * s->product.n * (int64_t)sizeof(float), .type = ORTC_FLOAT, .row_scale = {x_scale, ORTC_FLOAT, 1},
-                              .column_scale = part_of(scale, d, s->layer.directions, each), .y_scale = {NULL, ORTC_FLOAT, 1}, .y_zero_point = {NULL, ORTC_FLOAT, 1},
+    cuda_quantised_end end = {.out = projected + d * s->product.m * s->product.n * (int64_t)sizeof(float), .type = ORTC_FLOAT,
+                              .row_scale = {x_scale, ORTC_FLOAT, 1}, .column_scale = part_of(scale, d, s->layer.directions, each),
+                              .y_scale = {NULL, ORTC_FLOAT, 1}, .y_zero_point = {NULL, ORTC_FLOAT, 1},
                               .column_bias = part_of(bias, d, s->layer.directions, s->product.n)};
     const char *weights = (const char *)w->data + d * s->product.k * s->product.n;
     TRY(cuda_launched(cuda_quantised_product(&s->product, bytes, ORTC_UINT8, (cuda_cycle){x_zero, ORTC_UINT8, 1}, weights, w->type,

@@ -78,6 +78,14 @@ def test_sums_of_trees_are_those_of_the_cpu_to_the_last_bit(session, how, dtype)
           base_values=[0.5, -1.0, 2.0], **attributes)
 
 
+@pytest.mark.parametrize("how", ["AVERAGE", "MIN"])
+@pytest.mark.parametrize("dtype", [F32, F64])
+def test_leaves_that_have_a_weight_for_every_target(session, dtype, how):
+    attributes = forest("target", trees=11, targets=3, weights=3)
+    attributes["target_ids"] = [2, 0, 1] * (len(attributes["target_ids"]) // 3)
+    agree(session, "TreeEnsembleRegressor", [with_gaps(features(6, 4, dtype=dtype))], [F32], n_targets=3, aggregate_function=how, **attributes)
+
+
 @pytest.mark.parametrize("name, x, attributes", [
     ("more trees than threads", features(2, 4), {"n_targets": 1, **forest("target", trees=700, depth=1)}),
     ("more targets than threads", features(2, 4), {"n_targets": 600, **forest("target", trees=3, depth=1, targets=600, weights=5)}),
@@ -351,3 +359,27 @@ def test_more_rows_and_vectors_than_are_kept_at_a_time(session):
     vectors = 70000
     agree(session, "SVMRegressor", [features(250, 1)], [F32], 1e-6, kernel_type="LINEAR", n_supports=vectors, rho=[0.25],
           support_vectors=features(vectors, seed=5).tolist(), coefficients=features(vectors, seed=6).tolist())
+
+
+# ---- Graphs --------------------------------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("op, outputs, attributes", [
+    ("TreeEnsembleClassifier", [I64, F32], {"classlabels_int64s": [3, 1, 2], "post_transform": "SOFTMAX", **forest("class", targets=3, weights=2)}),
+    ("LinearClassifier", [I64, F32], {"classlabels_ints": [3, 1], **linear(2, 4)}),
+    ("SVMClassifier", [I64, F32], svm("RBF", (3, 4, 2), 4, True)),
+    ("Imputer", [F32], {"imputed_value_floats": [9.0]}),
+])
+def test_recorded_in_a_graph(session, op, outputs, attributes):
+    made = model(op, [features(5, 4)], outputs, **attributes)
+    recorded, plain = session(made, enable_cuda_graph="1"), session(made)
+    binding, x = recorded.io_binding(), ort.OrtValue.ortvalue_from_numpy(features(5, 4), "cuda", 0)
+    binding.bind_ortvalue_input("x0", x)
+    results = [ort.OrtValue.ortvalue_from_numpy(np.zeros_like(y), "cuda", 0) for y in plain.run(None, {"x0": features(5, 4)})]
+    for i, y in enumerate(results):
+        binding.bind_ortvalue_output(f"y{i}", y)
+    for seed in range(3):                                   # plainly, recorded, launched again with other numbers
+        x.update_inplace(features(5, 4, seed=seed))
+        recorded.run_with_iobinding(binding)
+        for y, want in zip(results, plain.run(None, {"x0": features(5, 4, seed=seed)}), strict=True):
+            np.testing.assert_array_equal(y.numpy(), want)
+    assert recorded.stats()["latest"]["graph_launches"] == 1
