@@ -1,6 +1,12 @@
 #include <math.h>
 #include <ortcore/ops/ml.h>
 
+status features_of_attr(const node *n, const char *name, const tensor **out) {
+  const tensor *t = *out = attr_tensor(n, name);
+  if (!t || typeset_has(TS_FEATURES, t->type)) return OK;
+  return ERROR(INVALID_ARGUMENT, "attribute '%s' is a tensor of %s, but must be one of float, double, int64 or int32", name, dtype_name(t->type));
+}
+
 status features_as_float(kernel_ctx *k, const tensor *t, const float **out) {
   *out = t->data;
   if (t->type == ORTC_FLOAT) return OK;

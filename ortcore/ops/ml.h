@@ -17,6 +17,8 @@ static inline double feature_at(const tensor *t, int64_t i) {
     default: { int64_t v; memcpy(&v, (const char *)t->data + i * 8, 8); return (double)v; }
   }
 }
+/* An attribute whose elements feature_at reads. NULL if it is absent. */
+status features_of_attr(const node *n, const char *name, const tensor **out) MUST_CHECK;
 /* The input as floats: in place, or converted into scratch memory. */
 status features_as_float(kernel_ctx *k, const tensor *t, const float **out) MUST_CHECK;
 /* [N, C] of an input of rank 1 ([C], one row) or 2. */

@@ -74,7 +74,9 @@ static status encoder_create(prepare_ctx *c, encoder **out) {
   if (!e) return status_out_of_memory();
   strmap_init(&e->by_text);
   e->default_value = attr_tensor(c->node, "default_tensor");
-  e->default_text = attr_string_or(c->node, "default_string", "_Unused");
+  entries given = {.type = ORTC_STRING, .wide = e->default_value};
+  bool is_text = e->default_value && e->default_value->type == ORTC_STRING && e->default_value->count;
+  e->default_text = is_text ? entry_text(&given, 0) : attr_string_or(c->node, "default_string", "_Unused");
   e->default_int = attr_int_or(c->node, "default_int64", -1);
   e->default_float = attr_float_or(c->node, "default_float", -0.0f);
   return OK;
@@ -89,6 +91,19 @@ static status encoder_infer(infer_ctx *c) {
   return OK;
 }
 
+#define TS_LABEL (TS(STRING) | TS(INT64))
+#define TS_LABEL2 (TS_LABEL | TS(FLOAT))
+#define TS_LABEL4 (TS_LABEL2 | TS(INT32) | TS(INT16) | TS(DOUBLE))
+
+static status check_values(const encoder *e) {
+  dtype type = e->values.type;
+  if (!typeset_has(TS_LABEL4, type))
+    return ERROR(INVALID_ARGUMENT, "the values are %s, but must be one of string, int64, float, int32, int16 or double", dtype_name(type));
+  if (e->default_value && e->default_value->type != type)
+    return ERROR(INVALID_ARGUMENT, "the values are %s, but default_tensor is %s", dtype_name(type), dtype_name(e->default_value->type));
+  return OK;
+}
+
 static status encoder_prepare(prepare_ctx *c, void **out_params) {
   encoder *e;
   TRY(encoder_create(c, &e));
@@ -100,6 +115,7 @@ static status encoder_prepare(prepare_ctx *c, void **out_params) {
     s = ERROR(INVALID_ARGUMENT, "there are %lld keys but %lld values; both lists must be given and agree", (long long)keys.count, (long long)e->values.count);
   else if (c->in[0]->type && c->in[0]->type != keys.type)
     s = ERROR(INVALID_ARGUMENT, "the keys are %s, but the input is %s", dtype_name(keys.type), dtype_name(c->in[0]->type));
+  if (!s) s = check_values(e);
   if (!s) s = add_keys(c, e, &keys);
   e->value_type = e->values.type;
   if (s) encoder_dispose(e);
@@ -249,9 +265,6 @@ static status extractor_run(kernel_ctx *k) {
   return OK;
 }
 
-#define TS_LABEL (TS(STRING) | TS(INT64))
-#define TS_LABEL2 (TS_LABEL | TS(FLOAT))
-#define TS_LABEL4 (TS_LABEL2 | TS(INT32) | TS(INT16) | TS(DOUBLE))
 #define ENCODER(version, types, prepare_fn) \
   {.name = "LabelEncoder", .domain = "ai.onnx.ml", .since = version, .signature = "X:T1 -> Y:T2", .T1 = types, .T2 = types, .infer = encoder_infer, .prepare = prepare_fn, \
    .dispose = encoder_dispose, .run = encoder_run}

@@ -16,7 +16,8 @@ static status read_aggregate(const node *n, tree_aggregate *out) {
 /* base_values, or base_values_as_tensor in double. */
 static status read_bases(prepare_ctx *c, tree_params *p) {
   p->bases = attr_floats(c->node, "base_values", &p->base_count);
-  const tensor *wide = attr_tensor(c->node, "base_values_as_tensor");
+  const tensor *wide;
+  TRY(features_of_attr(c->node, "base_values_as_tensor", &wide));
   if (p->base_count || !wide) return OK;
   float *bases = ZONE_ARRAY(c->memory, wide->count + 1, float);
   if (!bases) return status_out_of_memory();

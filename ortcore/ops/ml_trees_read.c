@@ -29,11 +29,13 @@ static int32_t find(const key *keys, int64_t count, int64_t tree, int64_t node) 
 /* Numbers given as floats, or as a tensor `<name>_as_tensor`. */
 typedef struct numbers { int64_t count; const float *floats; const tensor *wide; } numbers;
 
-static numbers numbers_of(const node *n, const char *name, const char *tensor_name) {
-  numbers out = {0};
-  out.floats = attr_floats(n, name, &out.count);
-  if (!out.count && (out.wide = attr_tensor(n, tensor_name))) out.count = out.wide->count;
-  return out;
+static status numbers_of(const node *n, const char *name, const char *tensor_name, numbers *out) {
+  *out = (numbers){0};
+  out->floats = attr_floats(n, name, &out->count);
+  if (out->count) return OK;
+  TRY(features_of_attr(n, tensor_name, &out->wide));
+  if (out->wide) out->count = out->wide->count;
+  return OK;
 }
 
 static double number_at(const numbers *n, int64_t i) { return n->wide ? feature_at(n->wide, i) : (double)n->floats[i]; }
@@ -73,7 +75,7 @@ static status read_node_attrs(const node *n, node_attrs *a) {
 #undef READ
   a->modes = attr_strings(n, "nodes_modes", &count);
   TRY(same_length("nodes_modes", count, a->count));
-  a->values = numbers_of(n, "nodes_values", "nodes_values_as_tensor");
+  TRY(numbers_of(n, "nodes_values", "nodes_values_as_tensor", &a->values));
   TRY(same_length("nodes_values", a->values.count, a->count));
   a->missing = attr_ints(n, "nodes_missing_value_tracks_true", &missing);
   return missing ? same_length("nodes_missing_value_tracks_true", missing, a->count) : OK;
@@ -119,7 +121,8 @@ static status place_weights(prepare_ctx *c, const char *prefix, const node_attrs
   TRY(same_length(names[1], n, count));
   target = attr_ints(c->node, names[2], &n);
   TRY(same_length(names[2], n, count));
-  numbers weight = numbers_of(c->node, names[3], names[4]);
+  numbers weight;
+  TRY(numbers_of(c->node, names[3], names[4], &weight));
   TRY(same_length(names[3], weight.count, count));
   t->weight_count = count;
   t->weights = ZONE_ARRAY(c->memory, count + 1, tree_weight);
@@ -200,7 +203,8 @@ status trees_read_named(prepare_ctx *c, const char *prefix, int64_t targets, tre
 /* ---- TreeEnsemble 5: branches first, then leaves, in one array of nodes --------------------------------------------------------------------- */
 
 static status read_members(prepare_ctx *c, trees *t, int64_t branches) {
-  const tensor *sets = attr_tensor(c->node, "membership_values");
+  const tensor *sets;
+  TRY(features_of_attr(c->node, "membership_values", &sets));
   int64_t at = 0, count = sets ? sets->count : 0;
   double *members = ZONE_ARRAY(c->memory, count + 1, double);
   if (!members) return status_out_of_memory();
@@ -222,7 +226,11 @@ static status read_members(prepare_ctx *c, trees *t, int64_t branches) {
 status trees_read_indexed(prepare_ctx *c, trees *t) {
   int64_t branches, n, leaves, roots;
   const int64_t *feature = attr_ints(c->node, "nodes_featureids", &branches), *yes, *no, *yes_leaf, *no_leaf, *missing, *target, *root;
-  const tensor *splits = attr_tensor(c->node, "nodes_splits"), *modes = attr_tensor(c->node, "nodes_modes"), *weights = attr_tensor(c->node, "leaf_weights");
+  const tensor *splits, *modes = attr_tensor(c->node, "nodes_modes"), *weights;
+  TRY(features_of_attr(c->node, "nodes_splits", &splits));
+  TRY(features_of_attr(c->node, "leaf_weights", &weights));
+  if (modes && modes->type != ORTC_UINT8)
+    return ERROR(INVALID_ARGUMENT, "attribute 'nodes_modes' is a tensor of %s, but must be one of uint8", dtype_name(modes->type));
 #define READ(variable, name) \
   variable = attr_ints(c->node, name, &n); \
   if (n != branches) return ERROR(INVALID_ARGUMENT, "%s has %lld elements, but nodes_featureids has %lld", name, (long long)n, (long long)branches);

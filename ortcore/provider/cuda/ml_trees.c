@@ -1,4 +1,5 @@
 /* TreeEnsembleClassifier, TreeEnsembleRegressor, TreeEnsemble: the ensemble is laid out for the device when a model is loaded. */
+#include <ortcore/base/mem.h>
 #include <ortcore/kernels/cuda/ml_trees.h>
 #include <ortcore/ops/ml_trees.h>
 #include <ortcore/provider/cuda/ml.h>
@@ -25,7 +26,7 @@ static void put_weight(trees_params *p, int64_t at, const tree_weight *w) {
 }
 
 static status lay_weights(trees_params *p, const trees *t) {
-  place *places = malloc(((size_t)t->weight_count + 1) * sizeof *places);
+  place *places = mem_alloc(((size_t)t->weight_count + 1) * sizeof *places);
   if (!places) return status_out_of_memory();
   p->dense = true;
   for (int64_t i = 0; i < t->node_count; ++i) {
@@ -39,7 +40,7 @@ static status lay_weights(trees_params *p, const trees *t) {
       put_weight(p, leaf->yes + j, &t->weights[places[j].from]);
     }
   }
-  free(places);
+  mem_free(places);
   return OK;
 }
 
@@ -52,7 +53,7 @@ static void put_node(trees_params *p, int32_t at, const tree_node *n, uint32_t a
 }
 
 static status lay_nodes(trees_params *p, const trees *t) {
-  int32_t *order = malloc(((size_t)t->node_count + 1) * sizeof *order), count = 0;
+  int32_t *order = mem_alloc(((size_t)t->node_count + 1) * sizeof *order), count = 0;
   cuda_tree_set *sets = (cuda_tree_set *)(p->ml.tables + p->sets);
   uint32_t set_count = 0;
   if (!order) return status_out_of_memory();
@@ -72,7 +73,7 @@ static status lay_nodes(trees_params *p, const trees *t) {
     order[count++] = n->yes;
     order[count++] = n->no;
   }
-  free(order);
+  mem_free(order);
   return OK;
 }
 

@@ -16,6 +16,20 @@ STUMPS = {
     "nodes_falsenodeids": [2, 0, 0, 2, 0, 0],
 }
 
+INDEXED = {                                                 # the same for TreeEnsemble
+    "n_targets": 1,
+    "tree_roots": [0, 1],
+    "nodes_featureids": [0, 1],
+    "nodes_splits": np.array([0.5, 1.0], np.float32),
+    "nodes_modes": np.array([0, 3], np.uint8),
+    "nodes_truenodeids": [0, 2],
+    "nodes_falsenodeids": [1, 3],
+    "nodes_trueleafs": [1, 1],
+    "nodes_falseleafs": [1, 1],
+    "leaf_targetids": [0, 0, 0, 0],
+    "leaf_weights": np.array([1, 2, 10, 20], np.float32),
+}
+
 
 def leaves(prefix, targets, weights):
     return {f"{prefix}_treeids": [0, 0, 1, 1], f"{prefix}_nodeids": [1, 2, 1, 2], f"{prefix}_ids": targets, f"{prefix}_weights": weights}
@@ -122,26 +136,9 @@ CASES = [
     case("TreeEnsembleClassifier", 3, [X], (np.array(["b", "b", "b"], object), np.array([[0, 2.25], [0, 0.5], [0, 0.5]], np.float32)), attrs={"classlabels_strings": ["a", "b"], "post_transform": "NONE", **STUMPS, **leaves("class", [1, 1, 1, 1], [-1.0, 0.75, 1.5, 1.5])}, id="second class named, strings", **ML),
     case("TreeEnsembleClassifier", 1, [X], (np.array([1, 1, 1]), 1 / (1 + np.exp(np.array([[2.25, -2.25], [0.5, -0.5], [0.5, -0.5]], np.float32)))), attrs={"classlabels_int64s": [0, 1], "post_transform": "LOGISTIC", **STUMPS, **leaves("class", [0, 0, 0, 0], [-1.0, 0.75, 1.5, 1.5])}, id="first class named, logistic", rtol=1e-6, **ML),
     case("TreeEnsembleRegressor", 1, [X], error="reached twice|cannot be reached", attrs={"n_targets": 1, **{**STUMPS, "nodes_truenodeids": [0, 0, 0, 1, 0, 0]}, **leaves("target", [0, 0, 0, 0], [1.0] * 4)}, id="a circle", **ML),
-    case(
-        "TreeEnsemble",
-        5,
-        [X],
-        lambda x: stump_sum(x)[:, None],
-        attrs={
-            "n_targets": 1,
-            "tree_roots": [0, 1],
-            "nodes_featureids": [0, 1],
-            "nodes_splits": np.array([0.5, 1.0], np.float32),
-            "nodes_modes": np.array([0, 3], np.uint8),
-            "nodes_truenodeids": [0, 2],
-            "nodes_falsenodeids": [1, 3],
-            "nodes_trueleafs": [1, 1],
-            "nodes_falseleafs": [1, 1],
-            "leaf_targetids": [0, 0, 0, 0],
-            "leaf_weights": np.array([1, 2, 10, 20], np.float32),
-        },
-        **ML,
-    ),
+    case("TreeEnsemble", 5, [X], lambda x: stump_sum(x)[:, None], attrs=INDEXED, **ML),
+    *[case("TreeEnsemble", 5, [X], error=f"attribute '{name}' is a tensor of float16", attrs={**INDEXED, name: INDEXED[name].astype(np.float16)}, id=f"halves as {name}", **ML)
+      for name in ("nodes_splits", "nodes_modes", "leaf_weights")],
     case("SVMRegressor", 1, [X], lambda x: (2 * np.exp(-0.5 * ((x - X[0]) ** 2).sum(-1)) - np.exp(-0.5 * ((x - X[1]) ** 2).sum(-1)) + 0.25)[:, None].astype(np.float32), attrs={"kernel_type": "RBF", "kernel_params": [0.5, 0.0, 3.0], "support_vectors": X[:2].ravel().tolist(), "coefficients": [2.0, -1.0], "rho": [0.25], "n_supports": 2}, rtol=1e-5, atol=1e-6, **ML),
     *[case("SVMRegressor", 1, [SVM_X], lambda x, f=f: (f(x) @ np.linspace(-1, 1, 70) + 0.25)[:, None].astype(np.float32), id=f"{name}, 70 vectors",
            attrs={"kernel_type": name, "kernel_params": [0.1, 0.2, 3.0], "support_vectors": VECTORS.ravel().tolist(), "rho": [0.25], "n_supports": 70,
@@ -150,6 +147,9 @@ CASES = [
     case("LabelEncoder", 2, [np.array(["a", "z", "b"], object)], np.array([1, -1, 2]), attrs={"keys_strings": ["a", "b"], "values_int64s": [1, 2]}, **ML),
     case("LabelEncoder", 2, [np.array([1.0, np.nan, 5.0], np.float32)], np.array(["one", "nan", "?"], object), attrs={"keys_floats": [1.0, float("nan")], "values_strings": ["one", "nan"], "default_string": "?"}, id="NaN is a key", peer="a NaN key finds nothing there", **ML),
     case("LabelEncoder", 4, [np.array([3, 4, 5])], np.array([30, 40, 7], np.int16), attrs={"keys_tensor": np.array([3, 4]), "values_tensor": np.array([30, 40], np.int16), "default_tensor": np.array([7], np.int16)}, **ML),
+    case("LabelEncoder", 4, [np.array([3, 4, 5])], np.array(["a", "b", "z"], object), attrs={"keys_tensor": np.array([3, 4]), "values_tensor": np.array(["a", "b"], object), "default_tensor": np.array(["z"], object)}, id="a text stands for all else", **ML),
+    case("LabelEncoder", 4, [np.array([3])], error="the values are uint8, but must be one of", attrs={"keys_tensor": np.array([3]), "values_tensor": np.array([3], np.uint8)}, id="values of a type that no label has", **ML),
+    case("LabelEncoder", 4, [np.array([3])], error="the values are float, but default_tensor is int16", attrs={"keys_tensor": np.array([3]), "values_tensor": np.array([3], np.float32), "default_tensor": np.array([3], np.int16)}, id="a default of another type", **ML),
     case("LabelEncoder", 1, [np.array(["x", "y", "q"], object)], np.array([0, 1, -1]), attrs={"classes_strings": ["x", "y"]}, peer="it has no LabelEncoder 1 kernel for every build", **ML),
     case("CategoryMapper", 1, [np.array(["b", "q"], object)], np.array([2, -1]), attrs={"cats_strings": ["a", "b"], "cats_int64s": [1, 2]}, **ML),
     case("OneHotEncoder", 1, [np.array([2, 9, 1])], np.array([[0, 1], [0, 0], [1, 0]], np.float32), attrs={"cats_int64s": [1, 2]}, **ML),
