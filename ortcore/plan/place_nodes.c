@@ -74,7 +74,8 @@ static const char *why_no_kernel(const placer *p, const node *n) {
   if (n->op->flags & OP_SUBGRAPHS) return "its subgraphs are run by the host";
   if (n->op->flags & OP_VALUES) return "sequences, maps and optionals are the host's";
   const fact *first = n->input_count && n->inputs[0] != NO_VALUE ? &p->g->values[n->inputs[0]].fact : NULL;
-  return zone_printf(p->g->memory, "the device has no kernel for %s of tensor(%s) with these attributes", n->op_type, first ? dtype_name(first->type) : "");
+  if (!first || !dtype_name(first->type)) return zone_printf(p->g->memory, "the device has no kernel for %s", n->op_type);
+  return zone_printf(p->g->memory, "the device has no kernel for %s of tensor(%s) with these attributes", n->op_type, dtype_name(first->type));
 }
 
 static bool choose_kernels(placer *p);
