@@ -259,6 +259,13 @@ def test_label_encoder_of_lists(session):
     agree(session, "LabelEncoder", [np.array([3, 2, 5])], [F32], keys_int64s=[3, 2], values_floats=[0.1, 0.2], default_float=7.5)
 
 
+@pytest.mark.parametrize("provider", [CUDA, "CPUExecutionProvider"])
+def test_values_of_a_type_that_no_label_has(provider):
+    made = model("LabelEncoder", [np.array([3])], [np.uint8], keys_tensor=np.array([3]), values_tensor=np.array([1], np.uint8))
+    with pytest.raises(Exception, match="the values are uint8, but must be one of string, int64, float, int32, int16 or double"):
+        ort.InferenceSession(made, providers=[provider])
+
+
 def test_labels_that_are_texts_stay_on_the_host(session):
     made = model("LabelEncoder", [np.array([3, 2])], [np.object_], keys_int64s=[3, 2], values_strings=["a", "b"])
     assert [node.provider for node in session(made).explain()] == ["CPUExecutionProvider"]
