@@ -70,7 +70,7 @@ def serve(engine):
                 run = BoundRun(engine, networks.NETWORKS[request["network"]], np.dtype(request["type"]))
                 answer = {"counters": run.counters()}
             else:
-                answer = {"ms": timed_round(run, request["seconds"])}
+                answer = {"ms": timed_round(run, request["seconds"])[0]}
         except Exception as error:
             answer = {"error": f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"}
         print(json.dumps(answer), flush=True)

@@ -1,4 +1,9 @@
 """Runs share a budget of threads: one that gets fewer than its session planned for computes the same bits, in the memory that was planned."""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from onnx import helper as h
@@ -104,3 +109,31 @@ def test_the_model_of_a_run_beside_another(budget):
     binding.bind_output("y", allocator=allocate)
     other.run_with_iobinding(binding)
     assert np.array_equal(got[0][0], want[0])
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
+def test_helpers_stay_off_the_core_of_their_caller():
+    """Where another program keeps a core busy, two spinning threads of a team on the other one would take turns of milliseconds at every loop."""
+    program = """if True:
+        import os, pathlib
+        import ortcore as ort
+        from python.test_threads import CASES
+        model, feed = CASES["MatMul"]
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = 2
+        ort.set_thread_budget(2)
+        session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        before = set(os.listdir("/proc/self/task"))
+        cores = os.sched_getaffinity(0)
+        for _ in range(20):
+            session.run(None, feed)
+        made = set(os.listdir("/proc/self/task")) - before
+        assert os.sched_getaffinity(0) == cores            # the caller itself goes where it likes
+        print(len(cores), *(len(os.sched_getaffinity(int(thread))) for thread in made))
+        """
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True,
+                            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])}).stdout
+    cores, *helpers = map(int, output.split())
+    if not helpers:
+        pytest.skip("this build has no threads")
+    assert helpers == [cores - 1]

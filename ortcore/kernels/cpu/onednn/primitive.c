@@ -266,6 +266,7 @@ status dnn_run(dnn *p, int threads, void *scratch, const void *x, const void *we
   arguments *a;
   TRY(arguments_take(p, &a));
   threads_set_team(p->threads);
+  threads_keep_apart(p->threads);
   status failure = execute(p, a, scratch, data);
   arguments_free(atomic_exchange(&p->spare, a));
   if (!failure && p->behind.kind != ACTIVATION_NONE) activation_apply_all(&p->behind, p->y_type, y, p->y_count, threads);
