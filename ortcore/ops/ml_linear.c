@@ -16,16 +16,19 @@ static status read(prepare_ctx *c, linear_params **out, int64_t outputs) {
   return post_transform_of(c->node, &p->post);
 }
 
-static status scores_of(const linear_params *p, const float *x, int64_t columns, float *scores) {
-  /* Models in the wild list more coefficients than X has features; onnxruntime reads as many a row as X has, and so does this. */
-  if (columns > p->features) return ERROR(INVALID_ARGUMENT, "X has %lld features, but the coefficients are for %lld", (long long)columns, (long long)p->features);
+/* Models in the wild list more coefficients than X has features; onnxruntime reads as many a row as X has, and so does this. */
+static status check_columns(const linear_params *p, int64_t columns) {
+  if (columns <= p->features) return OK;
+  return ERROR(INVALID_ARGUMENT, "X has %lld features, but the coefficients are for %lld", (long long)columns, (long long)p->features);
+}
+
+static void scores_of(const linear_params *p, const float *x, int64_t columns, float *scores) {
   for (int64_t o = 0; o < p->outputs; ++o) {
     const float *w = p->coefficients + o * columns;
     float sum = p->intercepts ? p->intercepts[o] : 0;
     for (int64_t i = 0; i < columns; ++i) sum += x[i] * w[i];
     scores[o] = sum;
   }
-  return OK;
 }
 
 /* ---- Classifier --------------------------------------------------------------------------------------------------------------------------- */
@@ -66,6 +69,7 @@ static status classifier_run(kernel_ctx *k) {
   tensor *label, *out;
   const float *x;
   TRY(features_shape(k->in[0], &rows, &columns));
+  TRY(check_columns(p, columns));
   TRY(features_as_float(k, k->in[0], &x));
   TRY(labels_output(k, 0, rows, &label));
   TRY(kernel_output(k, 1, 2, (int64_t[]){rows, width}, &out));
@@ -73,7 +77,7 @@ static status classifier_run(kernel_ctx *k) {
   if (!out) TRY(kernel_scratch(k, (size_t)width * sizeof(float), &spare));
   for (int64_t r = 0; r < rows; ++r) {
     float *scores = out ? (float *)out->data + r * width : spare;
-    TRY(scores_of(p, x + r * columns, columns, scores));
+    scores_of(p, x + r * columns, columns, scores);
     int64_t best = 0;
     if (p->outputs == 1) best = scores[0] > 0;
     for (int64_t o = 1; o < p->outputs; ++o)
@@ -103,11 +107,12 @@ static status regressor_run(kernel_ctx *k) {
   tensor *out;
   const float *x;
   TRY(features_shape(k->in[0], &rows, &columns));
+  TRY(check_columns(p, columns));
   TRY(features_as_float(k, k->in[0], &x));
   TRY(kernel_output(k, 0, 2, (int64_t[]){rows, p->outputs}, &out));
   for (int64_t r = 0; r < rows; ++r) {
     float *scores = (float *)out->data + r * p->outputs;
-    TRY(scores_of(p, x + r * columns, columns, scores));
+    scores_of(p, x + r * columns, columns, scores);
     post_apply(p->post, scores, p->outputs);
   }
   return OK;

@@ -22,13 +22,14 @@ static status svm_prepare(prepare_ctx *c, void **out_params) {
   const svm_params *op = p->ml.of_op;
   bool classifies = c->data != NULL, linear = !op->vectors;
   int64_t sets = classifies ? op->classes - 1 : 1;          /* of coefficients, one for each vector */
+  int64_t probabilities = linear ? 0 : op->prob_count;      /* a linear model has no pairs, whatever its attributes say */
   p->vectors = !linear ? op->vectors : classifies ? op->classes : 1;
   p->blocks = ml_table(&p->ml, (p->vectors + CUDA_SVM_BLOCK - 1) / CUDA_SVM_BLOCK * CUDA_SVM_BLOCK * op->features, sizeof(float));
   p->coefficients = ml_table(&p->ml, p->vectors * sets, sizeof(float));
   p->rho = ml_table(&p->ml, op->rho_count, sizeof(float));
   p->starts = ml_table(&p->ml, op->classes + 1, sizeof(int32_t));
-  p->prob_a = ml_table(&p->ml, op->prob_count, sizeof(float));
-  p->prob_b = ml_table(&p->ml, op->prob_count, sizeof(float));
+  p->prob_a = ml_table(&p->ml, probabilities, sizeof(float));
+  p->prob_b = ml_table(&p->ml, probabilities, sizeof(float));
   p->labels = ml_table(&p->ml, op->labels.count, sizeof(int64_t));
   TRY(ml_allocate(c, &p->ml));
   arrange(op, linear ? op->coefficients : op->support, p->vectors, (float *)(p->ml.tables + p->blocks));
@@ -39,8 +40,8 @@ static status svm_prepare(prepare_ctx *c, void **out_params) {
     int32_t *starts = (int32_t *)(p->ml.tables + p->starts);
     starts[i + 1] = starts[i] + (int32_t)op->per_class[i];
   }
-  ml_fill(&p->ml, p->prob_a, op->prob_a, op->prob_count, sizeof(float));
-  ml_fill(&p->ml, p->prob_b, op->prob_b, op->prob_count, sizeof(float));
+  ml_fill(&p->ml, p->prob_a, op->prob_a, probabilities, sizeof(float));
+  ml_fill(&p->ml, p->prob_b, op->prob_b, probabilities, sizeof(float));
   ml_fill(&p->ml, p->labels, op->labels.ints, op->labels.count, sizeof(int64_t));
   return OK;
 }

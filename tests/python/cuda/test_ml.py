@@ -348,6 +348,11 @@ def test_svms_without_vectors(session, kernel):
     agree(session, "SVMRegressor", [features(6, 9)], [F32], 1e-4, 1e-5, kernel_type=kernel, kernel_params=[0.3, 0.7, 2.0], coefficients=coefficients, rho=[0.5])
 
 
+def test_probabilities_of_pairs_that_are_not_there(session):
+    agree(session, "SVMClassifier", [features(6, 3)], [I64, F32], 1e-4, 1e-5, coefficients=features(9).tolist(), rho=[0.5], prob_a=[1.0, 2.0, 3.0],
+          classlabels_ints=[4, 5, 6])
+
+
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("more", [{}, {"one_class": 1}, {"post_transform": "LOGISTIC"}])
 def test_svm_regressors(session, more, kernel):
