@@ -104,27 +104,39 @@ gemm_acc gemm_acc_of(dtype type) { return sides[type].acc; }
 /* Columns are shared out by GRAIN and taken in strips, whose sums stay in L1 while rows of B stream by. */
 enum { GEMV_GRAIN = 256, GEMV_STRIP = 768 };
 
-/* Columns of a row-major B, at most a strip. */
+typedef float gemv_lanes __attribute__((vector_size(64)));
+enum { GEMV_LANES = sizeof(gemv_lanes) / sizeof(float), GEMV_ROWS = 4 };
+
+/* Columns of a row-major B, at most a strip, four rows at a time. A row of a strip ends before the processor has noticed that it is read in order,
+ * so that the next four are asked for by name. */
 MULTIVERSION
 static void gemv_columns(const float *restrict x, const float *restrict b, int64_t ld, int64_t n, int64_t k, float *restrict y) {
   float sum[GEMV_STRIP] = {0};
-  int64_t i = 0;
-  for (; i + 4 <= k; i += 4, b += 4 * ld) {
-    const float *b1 = b + ld, *b2 = b1 + ld, *b3 = b2 + ld;
-    float x0 = x[i], x1 = x[i + 1], x2 = x[i + 2], x3 = x[i + 3];
-    for (int64_t j = 0; j < n; ++j) sum[j] += x0 * b[j] + x1 * b1[j] + x2 * b2[j] + x3 * b3[j];
+  int64_t i = 0, whole = n / GEMV_LANES * GEMV_LANES;
+  for (; i + GEMV_ROWS <= k; i += GEMV_ROWS, b += GEMV_ROWS * ld) {
+    for (int64_t j = 0; j < whole; j += GEMV_LANES) {
+      gemv_lanes total;
+      memcpy(&total, sum + j, sizeof total);
+      for (int r = 0; r < GEMV_ROWS; ++r) {
+        gemv_lanes row;
+        memcpy(&row, b + r * ld + j, sizeof row);
+        __builtin_prefetch(b + (r + GEMV_ROWS) * ld + j);
+        total += x[i + r] * row;
+      }
+      memcpy(sum + j, &total, sizeof total);
+    }
+    for (int64_t j = whole; j < n; ++j)
+      for (int r = 0; r < GEMV_ROWS; ++r) sum[j] += x[i + r] * b[r * ld + j];
   }
   for (; i < k; ++i, b += ld)
     for (int64_t j = 0; j < n; ++j) sum[j] += x[i] * b[j];
   memcpy(y, sum, (size_t)n * sizeof *y);
 }
 
-typedef float gemv_lanes __attribute__((vector_size(64)));
-
 /* Rows of a transposed B: a dot product each, read from its beginning to its end by four vectors of partial sums. */
 MULTIVERSION
 static void gemv_rows(const float *restrict x, const float *restrict b, int64_t ld, int64_t n, int64_t k, float *restrict y) {
-  enum { LANES = sizeof(gemv_lanes) / sizeof(float), SUMS = 4 };
+  enum { LANES = GEMV_LANES, SUMS = 4 };
   for (int64_t j = 0; j < n; ++j, b += ld) {
     gemv_lanes sum[SUMS] = {0};
     int64_t i = 0;
