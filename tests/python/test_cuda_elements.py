@@ -36,6 +36,9 @@ CASES = {
     "each repeats the other": ("Mul", [randn(3, 1), randn(1, 7)], {}),
     "remainders of negative numbers": ("Mod", [np.arange(-5, 5), np.full(10, -3)], {}),
     "more inputs than a program has": ("Max", [randn(3) for _ in range(12)], {}),
+    "so many that three launches add them": ("Sum", [randn(2, 3), randn(3), randn(1)] + [randn(4, 1, 1) for _ in range(15)], {}),
+    "a mean of just one more than fit": ("Mean", [randn(2, 3) for _ in range(9)], {}),
+    "bytes, of which many": ("Min", [RNG.integers(0, 255, (5, 3)).astype(np.uint8) for _ in range(16)], {}),
     "more parts than a launch": ("Concat", [randn(2, i % 3, 3) for i in range(130)], {"axis": 1}),
     "tiles that are not full": ("Transpose", [randn(2, 33, 65)], {"perm": [0, 2, 1]}),
     "bytes across two axes": ("Transpose", [RNG.integers(0, 255, (65, 2, 40)).astype(np.uint8)], {"perm": [2, 1, 0]}),
@@ -57,6 +60,16 @@ def test_as_the_cpu(name):
     got, want = (session(op, inputs, providers, element, **attributes).run(None, inputs)[0] for providers in ([CUDA, CPU], [CPU]))
     assert got.dtype == want.dtype and got.shape == want.shape
     np.testing.assert_allclose(got.astype(np.float64), want.astype(np.float64), 1e-6, 1e-6, equal_nan=True)
+
+
+@pytest.mark.parametrize("op", ["Sum", "Mean", "Max", "Min"])
+@pytest.mark.parametrize("count", [8, 9, 15, 16, 40])
+def test_many_inputs_stay_on_the_device(op, count):
+    inputs = named(*(randn(2, 3) for _ in range(count)))
+    s = session(op, inputs, [CUDA, CPU], TensorProto.FLOAT)
+    assert [node.provider for node in s.explain()] == [CUDA]
+    want = {"Sum": np.sum, "Mean": np.mean, "Max": np.max, "Min": np.min}[op](np.stack(list(inputs.values())), 0)
+    np.testing.assert_allclose(s.run(None, inputs)[0], want, 1e-5, 1e-5)
 
 
 @pytest.mark.parametrize(("op", "arrays", "message"), [

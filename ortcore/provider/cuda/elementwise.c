@@ -1,4 +1,5 @@
 /* Elementwise operators as programs (kernels/program.h): what each computes on the GPU, in which type. Params are those that ops/ prepares. */
+#include <ortcore/base/mem.h>
 #include <ortcore/kernels/cpu/convert.h>
 #include <ortcore/ops/params/elementwise.h>
 #include <ortcore/provider/cuda/pointwise.h>
@@ -93,6 +94,70 @@ static status fused_recipe(const specialise_ctx *c, pointwise *p) {
 static const pointwise_row steps = {steps_recipe}, gated = {gated_recipe}, power = {pow_recipe}, clip = {clip_recipe}, cast = {cast_recipe}, where = {where_recipe},
   bits = {bits_recipe}, fused = {fused_recipe};
 
+/* ---- More inputs than a program has ---------------------------------------------------------------------------------------------- */
+
+/* Launches that go on with the result of the one before, which is their input 0. */
+typedef struct many { int32_t count; void *parts[]; } many;
+
+enum { MORE_INPUTS = PROGRAM_INPUTS - 1 };                  /* that a launch adds */
+
+/* What launch `part` reads; returns how many inputs that are. */
+static int32_t part_inputs(int32_t part, int32_t count, const tensor *const *in, const tensor *result, const tensor **out) {
+  int32_t first = part ? PROGRAM_INPUTS + (part - 1) * MORE_INPUTS : 0, taken = 0;
+  if (part) out[taken++] = result;
+  while (taken < PROGRAM_INPUTS && first < count) out[taken++] = in[first++];
+  return taken;
+}
+
+static void many_dispose(void *spec) {
+  many *m = spec;
+  for (int32_t i = 0; i < m->count; ++i) pointwise_dispose(m->parts[i]);
+  mem_free(m);
+}
+
+/* The last step of all, such as Mean's, belongs to the last launch. */
+static status many_specialise(specialise_ctx *c, void **out_spec) {
+  int32_t count = 1 + (c->in_count - PROGRAM_INPUTS + MORE_INPUTS - 1) / MORE_INPUTS;
+  *out_spec = NULL;
+  if (!c->out[0]) return OK;                               /* nobody wants it */
+  many *m = mem_calloc(1, sizeof *m + (size_t)count * sizeof *m->parts);
+  if (!m) return status_out_of_memory();
+  for (; m->count < count; ++m->count) {
+    const tensor *in[PROGRAM_INPUTS];
+    elementwise_step step = *(const elementwise_step *)c->params;
+    specialise_ctx part = *c;
+    if (m->count + 1 < count) step.finish = NULL;
+    part.in_count = part_inputs(m->count, c->in_count, c->in, c->out[0], in);
+    part.in = in;
+    part.params = &step;
+    status s = pointwise_specialise(&part, &m->parts[m->count]);
+    if (s) {
+      many_dispose(m);
+      return s;
+    }
+  }
+  *out_spec = m;
+  return OK;
+}
+
+static status many_launch(kernel_ctx *k, stream *on) {
+  const many *m = k->spec;
+  tensor *out;
+  TRY(kernel_output_inferred(k, 0, &out));
+  for (int32_t i = 0; out && m && i < m->count; ++i) {
+    const tensor *in[PROGRAM_INPUTS];
+    part_inputs(i, k->in_count, k->in, out, in);
+    TRY(pointwise_enqueue(k, m->parts[i], in, out, on));
+  }
+  return OK;
+}
+
+static bool many_supports(const node *n, const fact *const *in) {
+  for (int32_t i = 0; i < n->input_count; ++i)
+    if (in[i] && in[i]->order != LAYOUT_PLAIN) return false;
+  return n->input_count > PROGRAM_INPUTS;
+}
+
 /* ---- What the kernels do not have ---------------------------------------------------------------------------------------------- */
 
 #define CAST_TYPES (TS_NUMERIC | TS(BOOL))
@@ -113,6 +178,10 @@ static bool where_supports(const node *n, const fact *const *in) { return in[1] 
 #define TEST(name, first, set) ROW(name, first, set, steps, 0)
 #define BINARY(name, first, set) ROW(name, first, set, steps, 3)
 #define COMPARE(name, first, set) ROW(name, first, set, steps, 0)
+/* Sums so far are kept in the result: only types that are computed in themselves. No input shares its memory. */
+#define MANY(name, first, set) \
+  {.op = name, .since = first, .types = set, .supports = many_supports, .specialise = many_specialise, .dispose_spec = many_dispose, \
+   .launch = many_launch, .data = &steps}
 #define MICROSOFT(name) {.op = name, .domain = "com.microsoft", .since = 1, .types = TS_FLOAT, .inplace = 1, POINTWISE, .data = &steps}
 
 KERNEL_FAMILY(elementwise) = {
@@ -132,6 +201,7 @@ KERNEL_FAMILY(elementwise) = {
   BINARY("Add", 7, TS_NUMERIC), BINARY("Sub", 7, TS_NUMERIC), BINARY("Mul", 7, TS_NUMERIC), BINARY("Div", 7, TS_NUMERIC), BINARY("Mod", 10, TS_NUMERIC),
   BINARY("PRelu", 7, TS_FLOAT | TS_INTEGER), BINARY("BitwiseAnd", 18, TS_INTEGER), BINARY("BitwiseOr", 18, TS_INTEGER), BINARY("BitwiseXor", 18, TS_INTEGER),
   BINARY("BitShift", 11, TS_INTEGER), BINARY("Max", 6, TS_NUMERIC), BINARY("Min", 6, TS_NUMERIC), BINARY("Sum", 6, TS_FLOAT), BINARY("Mean", 6, TS_FLOAT),
+  MANY("Max", 6, TS_NUMERIC), MANY("Min", 6, TS_NUMERIC), MANY("Sum", 6, TS(FLOAT) | TS(DOUBLE)), MANY("Mean", 6, TS(FLOAT) | TS(DOUBLE)),
   ROW("SwiGLU", 28, TS_FLOAT, gated, 3), ROW("Pow", 7, TS_FLOAT | TS_INDEX, power, 0), ROW("Clip", 6, TS_NUMERIC, clip, 1),
   COMPARE("Equal", 7, TS_NUMERIC | TS(BOOL)), COMPARE("Less", 7, TS_NUMERIC), COMPARE("Greater", 7, TS_NUMERIC), COMPARE("LessOrEqual", 12, TS_NUMERIC),
   COMPARE("GreaterOrEqual", 12, TS_NUMERIC), BINARY("And", 7, TS(BOOL)), BINARY("Or", 7, TS(BOOL)), BINARY("Xor", 7, TS(BOOL)),

@@ -97,10 +97,13 @@ void pointwise_dispose(void *spec) { mem_free(spec); }
 status pointwise_launch(kernel_ctx *k, stream *on) {
   tensor *out;
   TRY(kernel_output_inferred(k, 0, &out));
-  const pointwise *p = k->spec;
-  if (!p || !out || out->count == 0) return OK;
+  return out ? pointwise_enqueue(k, k->spec, k->in, out, on) : OK;
+}
+
+status pointwise_enqueue(const kernel_ctx *k, const pointwise *p, const tensor *const *in, tensor *out, stream *on) {
+  if (!p || out->count == 0) return OK;
   cuda_elementwise e = p->launch;
-  for (int i = 0; i < e.what.inputs; ++i) e.in[i].data = k->in[p->sources[i]]->data;
+  for (int i = 0; i < e.what.inputs; ++i) e.in[i].data = in[p->sources[i]]->data;
   e.out = out->data;
   e.fault = cuda_fault(k, on);
   switch (p->compute) {

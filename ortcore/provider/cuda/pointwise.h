@@ -26,6 +26,8 @@ bool pointwise_supports(const node *n, const fact *const *in);
 status pointwise_specialise(specialise_ctx *c, void **out_spec) MUST_CHECK;
 void pointwise_dispose(void *spec);
 status pointwise_launch(kernel_ctx *k, stream *on) MUST_CHECK;
+/* The launch of a spec alone, with these inputs and this result. */
+status pointwise_enqueue(const kernel_ctx *k, const pointwise *p, const tensor *const *in, tensor *out, stream *on) MUST_CHECK;
 
 #define POINTWISE .supports = pointwise_supports, POINTWISE_FUNCTIONS
 #define POINTWISE_FUNCTIONS .specialise = pointwise_specialise, .dispose_spec = pointwise_dispose, .launch = pointwise_launch
