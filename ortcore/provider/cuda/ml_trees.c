@@ -133,11 +133,12 @@ static bool classifier_supports(const node *n, const fact *const *in) {
   return !ml_has_texts(n, "classlabels_strings");
 }
 
-#define TREES(name, first) \
-  .op = name, .domain = "ai.onnx.ml", .since = first, .types = TS_FEATURES, .prepare = trees_prepare, .tables = ml_tables, .launch = trees_launch
+#define TREES(name, first, numbers) \
+  .op = name, .domain = "ai.onnx.ml", .since = first, .types = numbers, .prepare = trees_prepare, .tables = ml_tables, .launch = trees_launch
 
 KERNEL_FAMILY(ml_trees) = {
-  {TREES("TreeEnsembleClassifier", 1), .supports = classifier_supports},
-  {TREES("TreeEnsembleClassifier", 3), .supports = classifier_supports},
-  {TREES("TreeEnsembleRegressor", 1)}, {TREES("TreeEnsembleRegressor", 3)}, {TREES("TreeEnsemble", 5)},
+  {TREES("TreeEnsembleClassifier", 1, TS_FEATURES), .supports = classifier_supports},
+  {TREES("TreeEnsembleClassifier", 3, TS_FEATURES), .supports = classifier_supports},
+  {TREES("TreeEnsembleRegressor", 1, TS_FEATURES)}, {TREES("TreeEnsembleRegressor", 3, TS_FEATURES)}, 
+  {TREES("TreeEnsemble", 5, TS(FLOAT) | TS(DOUBLE))},
   {0}};
