@@ -139,6 +139,6 @@ static bool classifier_supports(const node *n, const fact *const *in) {
 KERNEL_FAMILY(ml_trees) = {
   {TREES("TreeEnsembleClassifier", 1, TS_FEATURES), .supports = classifier_supports},
   {TREES("TreeEnsembleClassifier", 3, TS_FEATURES), .supports = classifier_supports},
-  {TREES("TreeEnsembleRegressor", 1, TS_FEATURES)}, {TREES("TreeEnsembleRegressor", 3, TS_FEATURES)}, 
+  {TREES("TreeEnsembleRegressor", 1, TS_FEATURES)}, {TREES("TreeEnsembleRegressor", 3, TS_FEATURES)},
   {TREES("TreeEnsemble", 5, TS(FLOAT) | TS(DOUBLE))},
   {0}};
