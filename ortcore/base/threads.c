@@ -52,10 +52,11 @@ static void leave_core(int core, const cpu_set_t *allowed) {
 void threads_keep_apart(int threads) {
   int core = sched_getcpu();
   if (threads < 2 || core < 0 || core >= CPU_SETSIZE || (core + 1 == core_left && threads <= helpers_off)) return;
+  if (omp_in_parallel() || omp_get_proc_bind() != omp_proc_bind_false) return;
   core_left = core + 1;
   helpers_off = threads;
   cpu_set_t allowed;
-  if (omp_get_proc_bind() != omp_proc_bind_false || omp_in_parallel() || sched_getaffinity(0, sizeof allowed, &allowed)) return;
+  if (sched_getaffinity(0, sizeof allowed, &allowed)) return;
 #pragma omp parallel num_threads(threads)
   if (omp_get_thread_num() > 0) leave_core(core, &allowed);
 }
@@ -67,19 +68,17 @@ int threads_set_team(int threads) {
 }
 
 /* A forked child has no helpers but would believe in its parent's team and wait for it for ever. Pausing lets the team go first. */
-static void before_fork(void) { omp_pause_resource_all(omp_pause_soft); }
+static void before_fork(void) {
+  omp_pause_resource_all(omp_pause_soft);
+  core_left = 0;                                           /* the next helpers are other threads, here and in the child */
+}
 #else
 void threads_keep_apart(int threads) { (void)threads; }
 int threads_set_team(int threads) { return threads; }
 static void before_fork(void) {}
 #endif
 
-static void after_fork_in_child(void) {
-  atomic_store(&held, 0);
-#ifdef ORTCORE_OPENMP
-  core_left = 0;                                           /* its helpers are other threads */
-#endif
-}
+static void after_fork_in_child(void) { atomic_store(&held, 0); }
 
 __attribute__((constructor)) static void watch_forks(void) { pthread_atfork(before_fork, NULL, after_fork_in_child); }
 
