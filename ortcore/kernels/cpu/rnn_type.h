@@ -93,14 +93,16 @@ MULTIVERSION static void NAME(product_of)(const T *restrict a, const T *restrict
   for (int64_t i = 0; i < n; ++i) y[i] = a[i] * b[i];
 }
 
-/* x as 8-bit integers with one scale and zero point for all of it would represent it. */
+/* x as 8-bit integers with one scale and zero point for all of it would represent it: NaN throughout if x holds NaN or infinities. */
 MULTIVERSION static void NAME(round_to_bytes)(const T *restrict x, T *restrict y, int64_t n) {
   T low = 0, high = 0;
+  int strange = 0;
   for (int64_t i = 0; i < n; ++i) {
     low = x[i] < low ? x[i] : low;
     high = x[i] > high ? x[i] : high;
+    strange |= x[i] - x[i] != 0;
   }
-  T scale = high > low ? (high - low) / 255 : 1, zero = nearbyint(-low / scale);
+  T scale = strange ? NAN : high > low ? (high - low) / 255 : 1, zero = nearbyint(-low / scale);
   for (int64_t i = 0; i < n; ++i) {
     T q = nearbyint(x[i] / scale) + zero;
     y[i] = ((q < 0 ? 0 : q > 255 ? 255 : q) - zero) * scale;
