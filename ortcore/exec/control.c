@@ -229,7 +229,7 @@ static status loop_iterate(loop *l, exec_step *e, int64_t trips, bool condition)
   for (; (trips < 0 || i < trips) && flag; ++i) {
     if (kernel_cancelled(&e->k)) return ERROR(FAIL, "the run was ended in iteration %lld because its terminate flag is set", (long long)i);
     l->r.feeds[0] = (feed){.view = &iteration, .fleeting = true};
-    l->r.feeds[1] = (feed){.view = &condition_in};
+    l->r.feeds[1] = (feed){.view = &condition_in, .fleeting = true};
     for (int32_t c = 0; c < l->carried_count; ++c) l->r.feeds[2 + c] = carried_feed(&l->carried[c]);
     TRY(status_context(runner_run(&l->r), "iteration %lld", (long long)i));
     target *t = l->r.targets;

@@ -135,6 +135,19 @@ def test_a_loop_may_carry_the_number_of_its_iteration(cpu_session):
     assert last == 3 and every.tolist() == [-1, 0, 1, 2]
 
 
+@pytest.mark.parametrize("trips", [1, 2])
+def test_a_loop_may_carry_the_condition_of_its_iteration(cpu_session, trips):
+    """The memory that the condition is in has the next one soon; what is carried is the one before, also out of the loop."""
+    body = h.make_graph([h.make_node("Less", ["i", "end"], ["go_on"])], "body",
+                        [models.value("i", P.INT64, []), models.value("c", P.BOOL, []), models.value("before", P.BOOL, [])],
+                        [models.value("go_on", P.BOOL, []), models.value("c", P.BOOL, []), models.value("before", P.BOOL, [])])
+    session = cpu_session(models.model([h.make_node("Loop", ["", "", "first"], ["last", "all"], body=body)],
+                                       [models.value("end", P.INT64, []), models.value("first", P.BOOL, [])],
+                                       [models.value("last", P.BOOL, []), models.value("all", P.BOOL, ["t"])]))
+    last, every = session.run(None, {"end": np.array(trips - 1), "first": np.array(False)})
+    assert last and every.tolist() == [False, True][:trips]
+
+
 def test_a_scan_may_carry_its_slice(cpu_session):
     """Slices along another axis than the first are gathered, each where the one before was."""
     body = h.make_graph([h.make_node("Identity", ["before"], ["seen"])], "body", [models.value("before", P.FLOAT, [3]), models.value("x", P.FLOAT, [3])],
