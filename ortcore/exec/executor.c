@@ -21,7 +21,8 @@ static status set_tensor_feed(frame *f, int32_t v, feed *in) {
   slot *s = &f->slots[v];
   if (!f->shapes->slots[v].known) s->view = *in->view;
   s->view.data = in->view->data;
-  if (!f->owner->device || is_in_place(f, in, v)) return OK;
+  bool is_read = f->owner->last_use[v] >= 0;
+  if (!f->owner->device || !is_read || is_in_place(f, in, v)) return OK;
   const void *ready = plan_on_device(f->owner, v) ? default_on_device(f, v, in->view) : NULL;
   if (!ready) return status_context(transfer_feed(f, v, in), "input '%s'", f->owner->graph->values[v].name);
   s->view.data = (void *)(uintptr_t)ready;

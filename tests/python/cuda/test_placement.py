@@ -145,3 +145,20 @@ def test_memory_of_a_gpu_that_is_not_there_is_refused_by_its_name(add):
     binding = add.io_binding()
     with pytest.raises(RuntimeError, match=r"'a' lies in memory on cuda:7, which this session, running on GPU 0 .*, cannot reach"):
         binding.bind_input("a", "cuda", 7, np.float32, [3, 2], 1 << 20)
+
+
+@pytest.mark.parametrize("graphs", ["0", "1"])
+def test_an_input_that_nobody_reads_is_copied_nowhere(session, graphs):
+    values = [models.value(name, P.FLOAT, ["N"]) for name in ("x", "unused")]
+    s = session(models.model([h.make_node("Relu", ["x"], ["y"])], values, [models.value("y", P.FLOAT, ["N"])]), enable_cuda_graph=graphs)
+    x = np.array([-1, 2], np.float32)
+    binding = s.io_binding()
+    for name in ("x", "unused"):
+        binding.bind_ortvalue_input(name, ort.OrtValue.ortvalue_from_numpy(x, "cuda"))
+    binding.bind_output("y", "cuda")
+    for _ in range(4):
+        s.run_with_iobinding(binding)
+        latest = s.stats()["latest"]
+        assert latest["host_to_device_copies"] == latest["device_to_host_copies"] == latest["bytes_copied"] == 0
+    assert latest["graph_launches"] == int(graphs)
+    assert np.array_equal(binding.copy_outputs_to_cpu()[0], [0, 2])
